@@ -36,6 +36,7 @@ class LinesClient(EngineClient):
 
     farewell = ""  # a script is killed
     answers_numbers = True
+    tells_rolls = True
     _is_thinking = False
     _has_answered = False
 

@@ -11,6 +11,8 @@ from playout.players.mcts.selection import FLAT, UNTRIED_FIRST, Selection
 class Flat(PlayoutSearch):
     """Plays the action with the best mean of its playouts; a baseline for tree searches."""
 
+    plays_chance = True
+
     def __init__(
         self,
         game: Game,

@@ -68,8 +68,10 @@ class Greedy(Player):
         after = self.game.next_state(state, action)
         if winner := self.game.winner(after):
             return (winner == me) - (winner == 3 - me), points(winner, me)
-        replies = (self.game.next_state(after, a) for a in self.game.legal_actions(after))
-        lost = any(self.game.winner(reply) == 3 - me for reply in replies)
+        lost = self.game.current_player(after) == 3 - me and any(
+            self.game.winner(self.game.next_state(after, action)) == 3 - me
+            for action in self.game.legal_actions(after)
+        )
         won = sum(points(self._play_out(after), me) for _ in range(self._playouts))
         return -lost, won / self._playouts
 

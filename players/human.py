@@ -134,8 +134,11 @@ class Human(Player):
         self._console.print(rendering.board(position))
 
     def moved(self, seat: int, position: Position) -> None:
-        subject = "You" if seat == self._seat else "They"
-        self._console.print(f"{subject} played {position.move_name()}.", markup=False)
+        if seat == 0:
+            self._console.print(f"The roll is {position.move_name()}.", markup=False)
+        else:
+            subject = "You" if seat == self._seat else "They"
+            self._console.print(f"{subject} played {position.move_name()}.", markup=False)
         self._console.print(rendering.board(position))
 
     def taken_back(self, seat: int, position: Position) -> None:

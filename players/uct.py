@@ -13,6 +13,8 @@ from playout.players.mcts.selection import TUNED, UCB1, UNTRIED_FIRST, Selection
 class UCT(PlayoutSearch):
     """Upper confidence bounds applied to trees (Kocsis & Szepesvári 2006)."""
 
+    plays_chance = True
+
     def __init__(
         self,
         game: Game,

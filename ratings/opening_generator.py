@@ -6,7 +6,9 @@ the mean result of random playouts. Both are compiled when this module is import
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
@@ -125,12 +127,16 @@ def _wins_slowly(game: Game, state: State, player: int, plies: int) -> bool:
 
 def _random_return(game: Game, state: State, rng: Rng) -> Any:
     while actions := game.legal_actions(state):
-        state = game.next_state(state, actions[draw(rng, len(actions))])
+        if game.current_player(state) == 0:
+            action = game.roll(state, functools.partial(draw, rng))
+        else:
+            action = actions[draw(rng, len(actions))]
+        state = game.next_state(state, action)
     return RETURNS[game.winner(state)][0]
 
 
 def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening | None]:
-    """Yield openings of `plies` random legal moves, until all are used.
+    """Yield openings of `plies` random legal moves, with those of nature, until all are used.
 
     No two lead to the same position, and after none the winner is clear (`is_open`). With 0 plies
     there is one opening, without moves. Moves are at most `near` cells from the centre; 0 is no
@@ -190,13 +196,27 @@ def _step(
     game: Game, ply: int, state: State, near: int, exhausted: set[tuple[int, State]], rng: Rng
 ) -> tuple[int, State] | None:
     """Return a random move to a position that is not exhausted, and it; None if all are."""
-    actions = _central_actions(game, state, near) if near else list(game.legal_actions(state))
-    while actions:
-        action = actions.pop(draw(rng, len(actions)))
+    for action in _in_random_order(game, state, near, rng):
         after = game.next_state(state, action)
         if (ply + 1, after) not in exhausted:
             return action, after
     return None
+
+
+def _in_random_order(game: Game, state: State, near: int, rng: Rng) -> Iterator[int]:
+    """Yield the actions to choose from, outcomes of nature by their weights."""
+    if game.current_player(state) == 0:
+        weights = dict(zip(game.legal_actions(state), game.chances(state), strict=True))
+        while weights:
+            drawn = draw(rng, sum(weights.values()))
+            ends = itertools.accumulate(weights.values())
+            outcome = next(o for o, end in zip(weights, ends, strict=True) if drawn < end)
+            del weights[outcome]
+            yield outcome
+        return
+    actions = _central_actions(game, state, near) if near else list(game.legal_actions(state))
+    while actions:
+        yield actions.pop(draw(rng, len(actions)))
 
 
 def _central_actions(game: Game, state: State, near: int) -> list[int]:

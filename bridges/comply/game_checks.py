@@ -79,7 +79,10 @@ def _play(game: Game, count: int, seed: int, played: RandomMatches) -> Iterator[
                     f"the match goes on after max_plies = {game.max_plies} moves", *here
                 )
                 return
-            action = chance.choice(actions)
+            if game.has_chance and states[-1][0] == 0:
+                action = game.roll(states[-1], chance.randrange)
+            else:
+                action = chance.choice(actions)
             try:
                 states.append(game.next_state(states[-1], action))
             except IllegalAction as error:
@@ -96,7 +99,11 @@ def _states(played: RandomMatches) -> Iterator[RulesFault]:
         state = here[0]
         if not isinstance(state, tuple) or not all(type(each) is int for each in state):
             yield RulesFault("a state is a tuple of int, not of other types: it is compared", *here)
-        elif state[0] not in (1, 2) or game.current_player(state) != state[0]:
+        elif state[0] == 0 and not (game.has_chance and state[1] == 0):
+            text = "nature moves, as the first number of a state is 0"
+            why = "the game is over" if game.has_chance else "has_chance is not set"
+            yield RulesFault(f"{text}, but {why}", *here)
+        elif state[0] not in (0, 1, 2) or game.current_player(state) != state[0]:
             text = f"the first number of a state is the player to move, 1 or 2, not {state[0]}"
             yield RulesFault(text, *here)
         elif state[1] not in (0, 1, 2, TIE) or game.winner(state) != state[1]:
@@ -126,6 +133,16 @@ def _actions(played: RandomMatches) -> Iterator[RulesFault]:
             yield RulesFault(text, *here)
         elif actions != game.legal_actions(here[0]):
             yield RulesFault("legal_actions returns something else at the second call", *here)
+        elif here[0][0] == 0 and (fault := _fault_of_chances(game.chances(here[0]), actions)):
+            yield RulesFault(fault, *here)
+
+
+def _fault_of_chances(weights: tuple[int, ...], outcomes: tuple[int, ...]) -> str:
+    if len(weights) != len(outcomes):
+        return f"chances returns {len(weights)} weights, and there are {len(outcomes)} outcomes"
+    if not all(type(each) is int and each > 0 for each in weights):
+        return "the weights of chances are whole numbers above 0"
+    return ""
 
 
 def _refusals(played: RandomMatches) -> Iterator[RulesFault]:
@@ -151,7 +168,7 @@ def _repeated(played: RandomMatches) -> Iterator[RulesFault]:
         for ply, move in enumerate(moves):
             state = game.next_state(state, move)
             if state != states[ply + 1]:
-                text = "the same moves lead to another state: the rules use chance, or keep a state"
+                text = "the same moves lead to another state: the rules draw lots, or keep a state"
                 yield RulesFault(text, state, tuple(moves[: ply + 1]))
                 return
 

@@ -26,18 +26,25 @@ class IllegalAction(ValueError):
 
 
 class Game(spec.HasOptions, ABC):
-    """A game for two players, without chance or hidden information.
+    """A game for two players, without hidden information.
 
     A state is a flat tuple of small ints, `(player to move, outcome, ...)`; equal positions are
     equal tuples, and a tuple holds everything that the rules need. A subclass defines the bounds
     and the three abstract methods below, and may override the other methods. The parameters of its
     `__init__` (int, float, bool or str, with defaults) are the parameters of the game; an `Option`
     in their annotations declares their meaning and range.
+
+    In a game with chance, the player to move is 0 where nature moves, such as before a roll of
+    dice. The legal actions are then the outcomes, and `chances` has their weights. Nature does not
+    move when the game is over.
     """
 
     #: Bounds for every state: actions are 0 .. num_actions - 1.
     num_actions: int
     max_plies: int
+
+    #: Whether nature moves in some positions, such as before a roll of dice.
+    has_chance: bool = False
 
     #: What people call the game, if it is not its name in words, as "Connect Four" is.
     title: ClassVar[str] = ""
@@ -141,8 +148,37 @@ class Game(spec.HasOptions, ABC):
         """Return the position after `action`. Raises IllegalAction with the reason."""
 
     def current_player(self, state: State) -> int:
-        """Return the player to move: 1 or 2."""
+        """Return the player to move: 1 or 2, or 0 where nature moves."""
         return state[0]
+
+    def chances(self, state: State) -> tuple[int, ...]:
+        """Return the weights of the outcomes where nature moves, in the order of `legal_actions`.
+
+        They are whole numbers above 0. By default, all outcomes are equally likely.
+        """
+        return (1,) * len(self.legal_actions(state))
+
+    def roll(self, state: State, below: Callable[[int], int]) -> int:
+        """Return an outcome where nature moves, drawn by the weights.
+
+        `below(n)` returns a random number from 0 to n - 1, as `random.Random.randrange` does; it is
+        called once.
+        """
+        weights = self.chances(state)
+        drawn = below(sum(weights))
+        for outcome, weight in zip(self.legal_actions(state), weights, strict=True):
+            drawn -= weight
+            if drawn < 0:
+                return outcome
+        raise ValueError(f"{self}: nature has no outcome in the state {state}")
+
+    def require_no_chance(self, refusal: str) -> None:
+        """Raise SpecError if the game has chance.
+
+        Its text begins with the `refusal`, as in "minimax does not play".
+        """
+        if self.has_chance:
+            raise spec.SpecError(f"{refusal} games with chance, such as {self}")
 
     def winner(self, state: State) -> int:
         """Return 1 or 2 for the winner, -1 for a tie, 0 while the game goes on."""
@@ -298,6 +334,7 @@ class KernelGame(Game):
         self.num_actions = actions
         self.max_plies = plies
         self._numbers = struct.Struct(f"{state}q")
+        self._movers = (0, 1, 2) if self.has_chance else (1, 2)
         self._state_size = state
         self.position_words = board - earlier
         self._origin = np.zeros(board, dtype=np.int64)
@@ -319,8 +356,8 @@ class KernelGame(Game):
             except struct.error as error:
                 text = f"a state of {self} is {self._state_size} whole numbers"
                 raise ValueError(text) from error
-            if state[0] not in (1, 2):
-                raise ValueError(f"the player to move is 1 or 2, not {state[0]}")
+            if state[0] not in self._movers:
+                raise ValueError(f"the player to move is one of {self._movers}, not {state[0]}")
             self.kernels.read(np.frombuffer(packed, dtype=np.int64), board)
         return board
 
@@ -341,6 +378,14 @@ class KernelGame(Game):
 
     def legal_actions(self, state: State) -> tuple[int, ...]:
         return tuple(self._legal(self.board(state)))
+
+    def chances(self, state: State) -> tuple[int, ...]:
+        if self.kernels.chances is None:
+            return super().chances(state)
+        board = self.board(state)
+        weights = np.empty(self.num_actions, dtype=np.int64)
+        self.kernels.chances(board, weights)
+        return tuple(weights[: len(self._legal(board))].tolist())
 
     def next_state(self, state: State, action: int) -> State:
         return self.state(self._played(state, action))

@@ -1,9 +1,9 @@
 """The five kernels of a game, and their compilation.
 
 Every built-in game defines five functions over a *board*: a flat `int64` vector. Its layout is up
-to the game, except `board[0]`, the player to move (1 or 2), and `board[1]`, the outcome (0 while
-the game goes on, 1 or 2 for the winner, -1 for a tie). Words that are the same in all positions,
-such as sizes, are its header.
+to the game, except `board[0]`, the player to move (1 or 2, or 0 where nature moves), and
+`board[1]`, the outcome (0 while the game goes on, 1 or 2 for the winner, -1 for a tie). Words that
+are the same in all positions, such as sizes, are its header.
 
 | kernel | does |
 | --- | --- |
@@ -48,6 +48,13 @@ is ahead, and more where player 1 is.
 | kernel | does |
 | --- | --- |
 | `observe(board, observed)` | board to flat state, and behind it the numbers of `features` |
+
+In a game with chance, `legal` writes the outcomes where nature moves, and `playout` draws them by
+their weights. They are equally likely without this kernel.
+
+| kernel | does |
+| --- | --- |
+| `chances(board, weights)` | writes whole-number weights of the outcomes, in the order of `legal` |
 
 The last one is for games whose views have blocks with winners, which nets are shown.
 
@@ -97,6 +104,7 @@ SIGNATURES = {
     "forcing": types.int64(_VECTOR, _VECTOR),
     "observe": types.void(_VECTOR, _VECTOR),
     "blocks": types.void(_VECTOR, _VECTOR),
+    "chances": types.void(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
@@ -116,6 +124,7 @@ class Kernels(NamedTuple):
     forcing: Callable[..., int] | None = None
     observe: Callable[..., None] | None = None
     blocks: Callable[..., None] | None = None
+    chances: Callable[..., None] | None = None
 
 
 def _raise_for_shapes(source: tuple[int, ...], target: tuple[int, ...]) -> None:

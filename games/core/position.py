@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import marshal
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def _unpacked(pack: bytes) -> tuple[State, ...]:
 class Position:
     """An immutable position of a match, with its moves and its states.
 
-    `moves` are the actions played, and `states[n]` is the state after n of them. `Position(game)`
-    is the first position of a match. The constructor plays `moves`, and raises IllegalAction.
-    `start` replaces the initial state of the game, for matches from a given position; it is not
-    checked.
+    `moves` are the actions played, those of nature among them, and `states[n]` is the state after n
+    of them. `Position(game)` is the first position of a match. The constructor plays `moves`, and
+    raises IllegalAction. `start` replaces the initial state of the game, for matches from a given
+    position; it is not checked.
 
     Two positions are equal if they have the same game, the same first state and the same moves.
     """
@@ -121,7 +121,10 @@ class Position:
 
     @property
     def to_move(self) -> int:
-        """The player to move: 1 or 2. It has no meaning when the game is over."""
+        """The player to move: 1 or 2, or 0 where nature moves.
+
+        It has no meaning when the game is over.
+        """
         return self.game.current_player(self.states[-1])
 
     @property
@@ -159,6 +162,17 @@ class Position:
     def play(self, action: int) -> Position:
         """Return the position after `action`. Raises IllegalAction with the reason."""
         return self.after(action, *self.game.step(self.states[-1], action))
+
+    def rolled(self, below: Callable[[int], int]) -> Position:
+        """Return the position after the moves of nature, in which a player moves or the game ends.
+
+        `below` is as in `Game.roll`, such as `random.Random(seed).randrange`. Where a player moves
+        already, this position is returned.
+        """
+        position = self
+        while position.game.has_chance and position.to_move == 0 and not position.winner:
+            position = position.play(position.game.roll(position.state, below))
+        return position
 
     def after(self, action: int, state: State, legal: tuple[int, ...] | None = None) -> Position:
         """Return the position after `action`, whose state and legal actions are known."""

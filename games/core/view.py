@@ -32,7 +32,8 @@ class BoardView:
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
     #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
     #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
-    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2.
+    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2. Kinds
+    #: that are numbers are written on the pieces.
     #: Pieces of no player are "arrow", "dot", "horizontal line" and "vertical line"; a "box" is
     #: filled with the colour of its player. An empty cell has the kind that a move puts there, if
     #: moves can put several.
@@ -118,6 +119,8 @@ def symbol(owner: int, kind: str = "", piece: str = "") -> str:
     """
     if not 0 <= owner <= 2:
         return _UNOWNED.get(kind, "#") if kind else str(owner)
+    if kind.isdecimal() and owner:
+        return _SYMBOLS[owner] + kind
     if piece == "figure" and owner:
         letter = _FIGURES.get(kind, kind[:1])
         return letter.upper() if owner == 1 else letter
@@ -178,7 +181,8 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     if view.geometry == "pits":
         yield from _pits(view)
         return
-    width = max(map(len, (*view.column_labels, *view.cell_labels, ".")))
+    numbered = ("X1",) if any(map(str.isdecimal, view.kinds)) else ()
+    width = max(map(len, (*view.column_labels, *view.cell_labels, *numbered, ".")))
     step = view.block or view.columns
     if any(view.column_labels):
         yield "  ", None

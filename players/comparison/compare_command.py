@@ -75,9 +75,9 @@ def _in_writable_folder(
     default=2,
     show_default=True,
     type=click.IntRange(0),
-    help="Random moves at the start of each pair.",
+    help="Random moves at the start of each pair, with the rolls of dice.",
 )
-@click.option("--seed", default=1, show_default=True, help="Seed of the random moves.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random moves and rolls.")
 @click.option(
     "--cores",
     default=1,
@@ -118,7 +118,11 @@ def main(
     except OpeningError as error:
         raise click.UsageError(str(error)) from error
     # In turns, so that Ctrl-C leaves an equal number of pairs for each.
-    tasks = [PairTask(str(loaded), two, limit, opening) for opening in begins for two in both]
+    tasks = [
+        PairTask(str(loaded), two, limit, opening, seed + number)
+        for number, opening in enumerate(begins)
+        for two in both
+    ]
     results: Results = {two: [] for two in both}
     stopped = _play(tasks, cores, results)
     console = Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)

@@ -6,6 +6,7 @@ are those of tournaments (`playout.ratings`).
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -41,12 +42,16 @@ class PlayedPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairTask:
-    """A pair to play: the game, both players with their options, the limit, and the opening."""
+    """A pair to play: the game, both players with their options, the limit, and the opening.
+
+    `seed` is that of the moves of nature, in a game with chance.
+    """
 
     game: str
     players: tuple[str, str]
     limit: Limit
     opening: Opening
+    seed: int | None = None
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -118,21 +123,28 @@ def openings(game: Game, plies: int, seed: int, pairs: int) -> list[Opening]:
 def play_task(task: PairTask) -> PlayedPair:
     """Play the pair of a task. Raises SpecError, and what `play_pair` raises."""
     first, second = (partial(players.load, each) for each in task.players)
-    return play_pair(games.load(task.game), (first, second), task.limit, task.opening)
+    return play_pair(games.load(task.game), (first, second), task.limit, task.opening, task.seed)
 
 
 def play_pair(
-    game: Game, makers: tuple[Maker, Maker], limit: Limit, opening: Sequence[int]
+    game: Game,
+    makers: tuple[Maker, Maker],
+    limit: Limit,
+    opening: Sequence[int],
+    seed: int | None = None,
 ) -> PlayedPair:
     """Play both matches of an opening with new players, so that pairs are independent.
 
-    A player that raises Resigned loses the match; its other exceptions are raised.
+    In a game with chance, nature moves at random, by a `seed` if one is given; the matches of a
+    pair share no rolls after the opening. A player that raises Resigned loses the match; its other
+    exceptions are raised.
     """
     first, second = (_Seat(make(game)) for make in makers)
+    below = random.Random(seed).randrange
     try:
         points = PairScore(
-            _match(game, (first, second), limit, opening)[0],
-            _match(game, (second, first), limit, opening)[1],
+            _match(game, (first, second), limit, opening, below)[0],
+            _match(game, (second, first), limit, opening, below)[1],
         )
     finally:
         first.player.close()
@@ -158,7 +170,11 @@ class _Seat:
 
 
 def _match(
-    game: Game, seats: tuple[_Seat, _Seat], limit: Limit, opening: Sequence[int]
+    game: Game,
+    seats: tuple[_Seat, _Seat],
+    limit: Limit,
+    opening: Sequence[int],
+    below: Callable[[int], int],
 ) -> tuple[float, float]:
     """Play a match with notifications as from a server; return the points of both seats."""
     position = Position(game)
@@ -168,7 +184,9 @@ def _match(
     while not (winner := position.winner):
         mover = position.to_move
         action = next(prepared, None)
-        if action is None:
+        if action is None and mover == 0:
+            action = game.roll(position.state, below)
+        elif action is None:
             try:
                 action = seats[mover - 1].choose(position, limit)
             except Resigned:

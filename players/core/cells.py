@@ -59,15 +59,22 @@ class Clicks(NamedTuple):
 
 
 def random_positions(game: Game) -> Iterator[State]:
-    """Yield positions of random matches, endlessly; the same ones at each call."""
+    """Yield positions of random matches, endlessly; the same ones at each call.
+
+    Those in which nature moves are left out.
+    """
     draw = random.Random(1)
     while True:
         state = game.initial_state()
         actions = game.legal_actions(state)
-        yield state
-        while actions:
-            state, actions = game.step(state, draw.choice(actions))
-            yield state
+        while True:
+            is_nature = actions and game.current_player(state) == 0
+            if not is_nature:
+                yield state
+            if not actions:
+                break
+            action = game.roll(state, draw.randrange) if is_nature else draw.choice(actions)
+            state, actions = game.step(state, action)
 
 
 def cells_of(game: Game) -> CellLayout:

@@ -213,8 +213,12 @@ class Player(HasOptions, ABC):
     version: str = ""
     #: The id of the current match on a server.
     match: str = ""
+    #: Whether it plays games with chance; `__init__` raises SpecError for them if not.
+    plays_chance: bool = True
 
     def __init__(self, game: Game) -> None:
+        if not self.plays_chance:
+            game.require_no_chance(f"{type(self).__name__.lower()} does not play")
         self.game = game
         self.cancelled = threading.Event()
 
@@ -280,7 +284,7 @@ class Player(HasOptions, ABC):
         """Handle the start of a match, or its resumption; this player has seat 1 or 2."""
 
     def moved(self, seat: int, position: Position) -> None:
-        """Handle a move of either player: `seat` played `position.last_move`."""
+        """Handle a move: `seat` played `position.last_move`. Nature has seat 0."""
 
     def taken_back(self, seat: int, position: Position) -> None:
         """Handle a takeback by `seat`, to which both agreed; `position` is the current one."""

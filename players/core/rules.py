@@ -7,6 +7,7 @@ board is copied element by element.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -31,6 +32,12 @@ def board_key(board: Board) -> int:
         key = (key ^ np.uint64(board[i])) * _MIX
         key ^= key >> _32
     return np.int64(key)  # type: ignore[return-value]
+
+
+@compiled("void(int64[::1], int64[::1])", allocates=False)
+def equal_chances(board: Board, weights: NDArray[np.int64]) -> None:
+    """Write the weights of outcomes that are equally likely."""
+    weights[:] = 1
 
 
 _TYPES = {
@@ -66,6 +73,7 @@ class Rules(NamedTuple):
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
     forcing: Callable[..., int] | None = None
+    chances: Callable[..., None] | None = None
     sorts_sensible: bool = False
 
 
@@ -73,6 +81,7 @@ def rules_of(game: Game) -> Rules:
     """Return the rules of `game`: its kernels if it has any, otherwise its methods."""
     if isinstance(game, KernelGame):
         kernels = Kernels._make(each and Pointer(each) for each in game.kernels)
+        equal = Pointer(equal_chances) if game.has_chance else None
         return Rules(
             board=game.board,
             legal=kernels.legal,
@@ -87,6 +96,7 @@ def rules_of(game: Game) -> Rules:
             prior=kernels.prior,
             observe=kernels.observe or kernels.write,
             forcing=kernels.forcing,
+            chances=kernels.chances or equal,
             sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)
@@ -109,7 +119,10 @@ def interpreted_rules(game: Game) -> Rules:
     def playout(board_: list[Any], rng: Rng, trace: NDArray[np.int64]) -> int:
         state, ply = board_[2], 0
         while actions := game.legal_actions(state):
-            trace[ply] = actions[draw(rng, len(actions))]
+            if game.current_player(state) == 0:
+                trace[ply] = game.roll(state, functools.partial(draw, rng))
+            else:
+                trace[ply] = actions[draw(rng, len(actions))]
             state = game.next_state(state, int(trace[ply]))
             ply += 1
         board_[:] = board(state)
@@ -124,4 +137,8 @@ def interpreted_rules(game: Game) -> Rules:
     def key(board: list[Any]) -> int:
         return int(board_key(np.array(board[2], dtype=np.int64)))
 
-    return Rules(board, legal, play, playout, write, observe, key, compiled=False)
+    def chances(board: list[Any], weights: NDArray[np.int64]) -> None:
+        found = game.chances(board[2])
+        weights[: len(found)] = found
+
+    return Rules(board, legal, play, playout, write, observe, key, compiled=False, chances=chances)

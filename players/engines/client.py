@@ -93,9 +93,16 @@ class EngineClient(ABC):
     farewell = "quit"
     #: Whether the engine answers with the numbers of actions.
     answers_numbers = False
+    #: Whether the protocol tells the engine the rolls of games with chance.
+    tells_rolls = False
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
-        """Start the engine, and wait until it is ready for a match."""
+        """Start the engine, and wait until it is ready for a match.
+
+        Raises SpecError for a game with chance, if the protocol does not tell rolls.
+        """
+        if not self.tells_rolls:
+            game.require_no_chance(f"the protocol of the engine {config.name} has no dice for")
         self.config = config
         self.game = game
         self.cancelled = cancelled

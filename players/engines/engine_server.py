@@ -52,7 +52,8 @@ class LocalMatch:
     """A game, its player, and the positions of a match, newest last."""
 
     def __init__(self, game: Game, wanted: spec.Spec) -> None:
-        """Load the player. Raises SpecError if it cannot play this game."""
+        """Load the player. Raises SpecError if it cannot play this game, and for chance."""
+        game.require_no_chance("the protocols of engines have no dice for")
         self.game = game
         self._wanted = wanted
         self.player: Player = load(wanted, game)

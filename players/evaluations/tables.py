@@ -132,6 +132,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
 
     Raises SpecError if its states differ in length, or have no numbers that can be cells.
     """
+    game.require_no_chance("tables do not evaluate")
     count = _POSITIONS if isinstance(game, KernelGame) else _FEWER_POSITIONS
     states = list(islice(random_positions(game), 0, count * APART, APART))
     observed = [game.observed(state) for state in states]

@@ -21,7 +21,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, State
+from playout.games import Board, Game, State
 from playout.games.core.kernels import compiled, entry_point, given, inlined, uncompiled
 from playout.players.core.rules import rules_of
 from playout.players.evaluations.placements import Placements, no_placements, with_own_memory
@@ -68,6 +68,12 @@ def next_search(tree: Tree, search: SearchContext, client: Any, number: int) -> 
 
 
 @inlined
+def mover_into(board: Board, before: int) -> int:
+    """Return the player for whom the results of the next node count: the one to move."""
+    return board[0]
+
+
+@inlined
 def absorb(tree: Tree, search: SearchContext, n: int) -> bool:
     """Take the results of `n` leaves that waited: none, after playouts."""
     return True
@@ -108,7 +114,7 @@ def search_trees(tree: Tree, search: SearchContext, client: Any) -> int:
                     node = select_child(tree, search, node, movers[depth] == board[0])
                     depth += 1
                     path[depth] = node
-                    movers[depth] = board[0]
+                    movers[depth] = mover_into(board, movers[depth - 1])
                     kernels.play(board, np.int64(at(tree, node).action))
                 memory.counters[DEPTH] = max(memory.counters[DEPTH], depth)
 
@@ -173,7 +179,9 @@ class Worker:
         self._loop = entry_point(loop) if rules.compiled else uncompiled(loop)
         self._evaluate = Callback(self._evaluate_leaves)
         heavy = rules.heavy if config.heavy else None
+        # A decisive playout of two plies proves a loss only if both are moves of players.
         decisive = rules.decisive if config.decisive and not heavy else None
+        decisive = None if game.has_chance else decisive
         selection = config.selection
         self.config = config._replace(
             selection=selection._replace(

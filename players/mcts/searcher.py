@@ -81,7 +81,7 @@ def principal_variation(worker: Worker, action: int) -> tuple[int, ...]:
     while row is not None:
         rank = _ranking(children := _children(worker, row), visits_evenly=worker.visits_evenly)
         best = max(children, key=rank, default=None)
-        if best is None or not best.visits:
+        if best is None or not best.visits or worker.tree.nodes[row]["nature"]:
             break
         found.append(best.action)
         row = worker.find([best.action], row)
@@ -222,6 +222,8 @@ class TreeSearch(Player):
     losses. In the share `proof` of the time for a move, `minimax` first looks for a proof; without
     one, the tree search has the rest.
     """
+
+    plays_chance = False
 
     def __init__(
         self,
@@ -513,4 +515,10 @@ class PlayoutSearch(TreeSearch):
         return np.array(padded, dtype=np.int64).reshape(-1)
 
     def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
-        return Worker(self.game, config, seed, megabytes, self._neighbours, self._placements)
+        given = (self.game, config, seed, megabytes, self._neighbours, self._placements)
+        if not self.game.has_chance:
+            return Worker(*given)
+        self._require(not config.max_plies, "max_plies is not supported in games with chance")
+        from playout.players.mcts.chance import search_with_chance  # compiled when it is needed
+
+        return Worker(*given, loop=search_with_chance)

@@ -51,6 +51,7 @@ class SearchKernels(NamedTuple):
     write: Callable[..., None]
     key: Callable[..., int]
     observe: Callable[..., None]
+    chances: Callable[..., None]
 
 
 SEARCH_KERNELS = type_of(SearchKernels)
@@ -66,6 +67,7 @@ def search_kernels(rules: Rules, playout: Callable[..., int] | None) -> SearchKe
         rules.write,
         rules.key,
         rules.observe,
+        rules.chances or rules.write,  # not called without chance
     )
 
 

@@ -68,6 +68,7 @@ NODE = np.dtype(
         ("tried", np.uint16),  # visited children, which are the first rows
         ("log_visits", np.uint16),  # place of its visits in a table of logarithms, once expanded
         ("proof", np.int8),
+        ("nature", np.int8),  # whether nature moves, in a game with chance, once expanded
     ],
     align=True,
 )

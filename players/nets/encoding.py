@@ -50,6 +50,7 @@ class Encoding:
     """Encodes positions of one game; several threads may use the same object."""
 
     def __init__(self, game: Game) -> None:
+        game.require_no_chance("the encoding of nets does not show the dice of")
         self.game = game
         self._size = len(game.initial_state())
         self.shape = board_shape(game)

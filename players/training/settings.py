@@ -22,7 +22,7 @@ from playout.commands.toml_table import (
     visible,
     whole,
 )
-from playout.games import Game, KernelGame
+from playout.games import Game, KernelGame, SpecError
 from playout.players.nets.encoding import block_side
 from playout.players.nets.graph import Architecture
 from playout.players.nets.net import EXTRAS, PRECISIONS
@@ -262,6 +262,10 @@ def parse(text: str, where: str) -> TrainingSettings:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))
+    try:
+        game.require_no_chance("playout-train does not learn")
+    except SpecError as error:
+        raise TrainingError(str(error)) from None
     taken = {
         key: top.take(key, each.check, getattr(TrainingSettings, key)) for key, each in TOP.items()
     }

@@ -80,8 +80,9 @@ def spelling(text: str) -> str:
 
 
 def measured() -> list[str]:
-    """Return each game that comes with Playout, with the parameters that benchmarks measure."""
-    return [MEASURED.get(name, name) for name in games.names() if name != "open_spiel"]
+    """Return each game without chance of Playout, with the parameters that benchmarks measure."""
+    names = (MEASURED.get(name, name) for name in games.names() if name != "open_spiel")
+    return [name for name in names if not games.load(name).has_chance]
 
 
 def is_shared(spec: str) -> bool:

@@ -307,10 +307,11 @@ def _ladders(
         if not equals or clock.endswith(")"):
             name, clock = text, ""
         try:
-            game = str(games.load(name))
+            loaded = games.load(name)
+            loaded.require_no_chance("the server does not host")
         except spec.SpecError as fault:
             raise click.BadParameter(str(fault)) from fault
-        found[game] = _clock(context, parameter, clock) if clock else None
+        found[str(loaded)] = _clock(context, parameter, clock) if clock else None
     return found
 
 

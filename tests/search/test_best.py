@@ -16,7 +16,9 @@ from testbed import levels as measuring
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
 SECTION = DOCUMENT.split("## Which player for which game")[1].split("\n## ")[0]
-BUILT_IN = [name for name in games.names() if name != "open_spiel"]
+BUILT_IN = [
+    name for name in games.names() if name != "open_spiel" and not games.load(name).has_chance
+]
 
 
 def chosen(game: str, options: str = "") -> str:

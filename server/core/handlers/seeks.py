@@ -260,6 +260,8 @@ def normalised(request: Seek) -> Seek:
 def normalised_game(text: str) -> str:
     """A game with its parameters in their usual notation. Raises Refused."""
     try:
-        return str(games.load(text))
+        game = games.load(text)
+        game.require_no_chance("the server does not host")
+        return str(game)
     except games.SpecError as error:
         raise Refused(Code.BAD_GAME, str(error)) from error

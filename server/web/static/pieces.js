@@ -41,6 +41,7 @@ export function pieceOf(style, key, isStore = false) {
   if (UNOWNED[kind]) return svg("path", { class: "piece-neutral", d: UNOWNED[kind] });
   if (kind === "box") return svg("path", { class: OWNERS[value], d: BOX });
   const plain = piece(style, Number(value));
+  if (/^\d+$/.test(kind)) return svg("g", { class: OWNERS[value] }, plain, svg("text", { class: "piece-number", y: 5 }, kind));
   if (kind === "dead stone") return svg("g", { class: "dead" }, plain);
   if (kind !== "king") return plain;
   return svg("g", { class: OWNERS[value] }, plain, svg("path", { class: "crown", d: CROWN }));

@@ -30,7 +30,7 @@ from playout.server.model.records import (
 from support.match_records import portable
 from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
-from support.variants import EXAMPLES, VARIANTS, every_game
+from support.variants import HOSTED, VARIANTS, every_hosted_game
 
 CLOCKS = ("none", "1/move", "300+3", "20+5x30")
 NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']
@@ -131,7 +131,7 @@ def actions_named(game: Game, names: Sequence[str]) -> list[int]:
 # Any match.
 
 
-@every_game
+@every_hosted_game
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
     stored = PlayedGame(spec, clock_text).play_anything(1).stored
@@ -168,7 +168,7 @@ def test_a_line_keeps_its_form_to_the_byte() -> None:
     assert jsonl.write(jsonl.read(LINE)) == LINE
 
 
-@every_game
+@every_hosted_game
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
     game = games.load(spec)
@@ -236,7 +236,7 @@ OTHERS = {
 def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
-        for spec in EXAMPLES + VARIANTS
+        for spec in HOSTED + VARIANTS
         if writer("auto")(PlayedGame(spec).stored).startswith("(;")
     }
     assert found >= PLACING

@@ -39,8 +39,10 @@ def test_a_match_keeps_to_the_interface(spec: str) -> None:
         assert len(moves) <= game.max_plies
         for state in states:
             assert all(type(number) is int for number in state)
-            assert game.current_player(state) == state[0] in (1, 2)
+            assert game.current_player(state) == state[0]
             assert game.winner(state) == state[1]
+        assert {state[0] for state in states} <= ({0, 1, 2} if game.has_chance else {1, 2})
+        assert states[-1][0]
         for state in states[:-1]:
             assert game.winner(state) == 0
             assert game.returns(state) == (0.0, 0.0)
@@ -241,7 +243,7 @@ def choose_evenly(spec: str, moves: list[int]) -> None:
     state = Position(game, moves).state
     rng, trace = seeded(7), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
     clicks = game.view(state).clicks
-    legal = [action for action, cells in clicks.items() if cells]  # a playout may never pass
+    legal = [action for action, cells in clicks.items() if cells] or [*clicks]  # it may never pass
     seen = dict.fromkeys(legal, 0)
     mean = repetitions(200, short=50)
     for _ in range(mean * len(legal)):

@@ -15,7 +15,7 @@ from playout.players.engines.vertices import (
     coordinates,
     has_single_clicks,
 )
-from support.variants import COMPILED
+from support.variants import HOSTED
 
 
 def view_of(spec: str, *moves: str) -> BoardView:
@@ -103,7 +103,7 @@ OF_SEVERAL_CLICKS = {
 }
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", HOSTED)
 def test_every_other_game_is_played_by_single_clicks(name: str) -> None:
     view = view_of(name)
     assert has_single_clicks(view) == (name not in OF_SEVERAL_CLICKS)
