@@ -14,6 +14,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -31,7 +32,7 @@ class VersionTest(msgspec.Struct, frozen=True):
     until a verdict: "stronger" with the name of the `winner`, "not stronger", or "undecided" if it
     can go on. A confirmation is "confirmed". `players` has the player with its options of each
     version, or an empty text. `elo` is that of the winner, or of the candidate with the most
-    evidence.
+    evidence, and `elo_low` and `elo_high` are the ends of its interval.
     """
 
     number: int
@@ -48,6 +49,8 @@ class VersionTest(msgspec.Struct, frozen=True):
     pairs: int = 0
     elo: float | None = None
     elo_error: float | None = None
+    elo_low: float | None = None
+    elo_high: float | None = None
 
     @property
     def kind(self) -> str:
@@ -57,7 +60,7 @@ class VersionTest(msgspec.Struct, frozen=True):
     @property
     def claimed(self) -> str:
         """The Elo with its error, as text."""
-        return elo(Estimate(self.elo, self.elo_error))
+        return elo(Estimate(self.elo, self.elo_error, self.elo_low, self.elo_high))
 
     @property
     def summary(self) -> str:
@@ -117,8 +120,10 @@ class Journal:
             self._append(trial)
             return trial
 
-    def put(self, trial: VersionTest, **changes: object) -> VersionTest:
-        """Note changes of a test; return it."""
+    def put(self, trial: VersionTest, estimate: Estimate, **changes: object) -> VersionTest:
+        """Note changes of a test and its Elo; return it."""
+        for key, value in asdict(estimate).items():
+            changes["elo" if key == "value" else f"elo_{key}"] = value
         trial = structs.replace(trial, **changes)
         with self._locked():
             self._append(trial)

@@ -8,13 +8,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from playout.commands import toml_table
 from playout.commands.toml_table import TomlError, TomlTable
+from playout.games.core import plugins
+from playout.games.core import spec as notation
+from playout.protocol import versions
 from playout.protocol.tournament_spec import SandboxSettings
+from playout.ratings import book
 from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
 from playout.server.organizer.spec_file import SpecFileError, games_in
@@ -22,6 +26,8 @@ from playout.server.organizer.spec_file import SpecFileError, games_in
 FILE = "lab.toml"
 #: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
 ISOLATION = ("auto", "always", "never")
+#: How a parameter is passed to a program.
+PASSED = ("argument", "environment", "setoption")
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Conditions:
     `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
-    the options that a tuning changes.
+    the options that a tuning changes. `sources` is a digest of the games and the openings in files.
     """
 
     games: tuple[str, ...]
@@ -43,11 +49,12 @@ class Conditions:
     confirm: int = 1000
     seed: int = 0
     concurrency: int = 0
-    openings: Mapping[str, Any] = field(default_factory=lambda: {"plies": 4})
+    openings: Mapping[str, Any] = field(default_factory=lambda: {"shipped": True, "plies": 4})
     adjudication: Mapping[str, Any] = field(default_factory=dict)
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
     parameters: tuple[TunedParameter, ...] = ()
+    sources: str = ""
 
     @property
     def digest(self) -> str:
@@ -94,12 +101,30 @@ def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Condition
         ),
         parameters=top.take("parameters", _parameters, ()),
     )
+    conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
     if "games" not in top:
         top.fault(f"a laboratory needs games: in {FILE}, or as --game GAME", "games")
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions
+
+
+def _sources(conditions: Conditions, folder: Path) -> str:
+    """Return a digest of the files that decide what is played, besides those of Playout's games."""
+    found = []
+    for game in conditions.games:
+        name = notation.parse(game).name
+        if own := plugins.registered().get(name):
+            files = versions.files_in(Path(own.folder))
+            found.append(versions.of_player(own.target, files))
+        if conditions.openings.get("shipped"):
+            found.append(repr(book.shipped(game)))
+    named = conditions.openings.get("file", {})
+    read_file = versions.files_in(folder)
+    for path in (named,) if isinstance(named, str) else named.values():
+        found.append(repr(read_file(str(path))))
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:12]
 
 
 def _parameters(value: object) -> tuple[TunedParameter, ...]:
@@ -109,14 +134,32 @@ def _parameters(value: object) -> tuple[TunedParameter, ...]:
 
 def _parameter(name: str, value: object) -> TunedParameter:
     match value:
-        case {"range": [low, high], "start": start, **other} if not other:
+        case {"range": [low, high], "start": start, **other}:
             numbers = (low, high, start)
-            if all(type(each) in (int, float) for each in numbers) and low <= start <= high != low:
+            if (
+                all(type(each) in (int, float) for each in numbers)
+                and low <= start <= high != low
+                and len(other) <= 1
+                and all(key in PASSED and _is_target(key, other[key]) for key in other)
+            ):
                 whole = all(type(each) is int for each in numbers)
-                return TunedParameter(name, float(low), float(high), float(start), whole)
+                passed = str(next(iter(other), "option"))
+                target = str(other.get(passed, ""))
+                ends = float(low), float(high)
+                return TunedParameter(name, *ends, float(start), whole, passed, target)
     raise ValueError(
-        f"{name} must be {{ range = [LOW, HIGH], start = VALUE }}, with a start within the range"
+        f"{name} must be {{ range = [LOW, HIGH], start = VALUE }}, with a start within the range; "
+        'for a program also argument = "--name={}", environment = "NAME" or setoption = "NAME"'
     )
+
+
+def _is_target(key: str, value: object) -> bool:
+    """Return whether a text says where a program gets a value: an argument needs {} for it."""
+    if not isinstance(value, str) or not value.isprintable():
+        return False
+    if key == "environment":
+        return value.isidentifier() and value.isascii()
+    return value.count("{}") == 1 if key == "argument" else bool(value)
 
 
 def _enforced(isolate: str, limits: SandboxSettings, top: TomlTable) -> SandboxSettings | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +18,13 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
-from playout.commands.options import FiniteRange, OptionGroup, combined, registered
+from playout.commands.options import (
+    FiniteRange,
+    OptionGroup,
+    add_current_folder,
+    combined,
+    registered,
+)
 from playout.commands.text import write_new
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
@@ -34,9 +42,10 @@ from playout.laboratory.trial import (
     Laboratory,
     NotPlayed,
 )
-from playout.laboratory.tuning import Tuning, TuningTerms
+from playout.laboratory.tuning import TunedProgram, Tuning, TuningTerms, require_parameters
 from playout.players import Limit
 from playout.players.client.templates import lab_toml
+from playout.protocol.tournament_spec import Betting
 from playout.server.cli.server_options import http_address
 from playout.server.organizer.local_server import USUAL_HTTP
 from playout.server.tournament.competition_file import BOT_PROTOCOLS
@@ -57,6 +66,7 @@ Examples:
   playout-lab test "uct(c=1.4)" "uct(c=1)" --game othello
   playout-lab confirm                        the gain of the last promotion, by fresh pairs
   playout-lab tune uct                       find better values of the options in lab.toml
+  playout-lab tune --time 0.1                of the parameters of the bot in this folder
   playout-lab list                           all tests of this bot
 
 The documents are in docs/laboratory.md.
@@ -86,12 +96,19 @@ _TUNE_EPILOG = """
 \b
 Examples:
   playout-lab tune uct
+  playout-lab tune --time 0.1 --pairs 500    the bot in this folder
   playout-lab tune "uct(rave=true)" --pairs 500 --simulations 1000
 
 \b
 In lab.toml:
   [parameters]
-  c = { range = [0.1, 2.0], start = 1.4 }
+  c = { range = [0.1, 2.0], start = 1.4 }                           an option of a player
+  depth = { range = [1, 9], start = 4, argument = "--depth={}" }    of the bot in the folder
+  noise = { range = [0.0, 1.0], start = 0.5, environment = "NOISE" }
+  hash = { range = [1, 64], start = 16, setoption = "Hash" }        of an engine, by UCI or GTP
+
+\b
+Exit codes: 0 if the test at the end shows that the tuned values are stronger, 1 if it does not.
 
 The same command continues a tuning that was stopped or killed.
 """
@@ -357,10 +374,9 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
     repeated = f" and {report.repeated} with moves of these" if report.repeated else ""
     laboratory.journal.put(
         confirmation,
+        both.elo,
         state="confirmed",
         pairs=len(ledger.results),
-        elo=both.elo.value,
-        elo_error=both.elo.error,
         winner=trial.winner,
     )
     _say(
@@ -372,7 +388,7 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
 
 
 @main.command(epilog=_TUNE_EPILOG)
-@click.argument("player")
+@click.argument("player", required=False)
 @_folder_option
 @_homes_option
 @_file_option
@@ -389,37 +405,71 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
     help="Seconds for each move.  [default: 0.05, without --simulations]",
 )
 @click.option("--simulations", type=click.IntRange(1), help="Simulations for each move.")
+@click.option(
+    "--confirm",
+    type=click.IntRange(1, 20_000),
+    help="Pairs of the test at the end.  [default: confirm in lab.toml, 1000]",
+)
 def tune(
-    player: str,
+    player: str | None,
     folder: Path,
     homes: Path | None,
     file: Path | None,
     pairs: int,
     time: float | None,
     simulations: int | None,
+    confirm: int | None,
 ) -> None:
-    """Find better values of the options of PLAYER, from the parameters in lab.toml.
+    """Find better values of the options of PLAYER, or of the bot in the folder.
 
-    Each pair compares two sets of values around the current ones, and moves these towards the
-    better side (SPSA). The result is the mean over the last half of the pairs.
+    Each pair compares two sets of values of the parameters in lab.toml. One or two parameters have
+    the values that a quadratic model fitted to the results finds best; of more, the values move
+    towards the better side (SPSA). At the end, fresh pairs test the result against the start.
     """
     conditions = _conditions(folder, file, {})
+    if simulations and player is None:
+        raise click.UsageError("--simulations limits players; a bot has --time")
+    require_parameters(conditions, program=player is None)
     limit = Limit(0.05 if time is None and simulations is None else time, simulations)
-    home = _sources(folder, homes).home
-    terms = TuningTerms.of(player, conditions, limit, pairs)
-    start, tuned = Tuning(home, terms).play()
-    click.echo(f"Start: {start}\nTuned: {tuned}")
-    if start == tuned:
-        click.echo("The values are those of the start.")
-        return
-    if simulations is None:
-        versions = f'"{start}" "{tuned}" --game "{terms.game}"'
-        command = f"playout-lab test {versions} --clock {limit.seconds:g}/move"
+    sources = _sources(folder, homes)
+    program = None
+    if player is None:
+        program = _program(sources, Laboratory(sources.home, folder, conditions, None), folder)
     else:
-        players = f'"{tuned}" "{start}" --game "{terms.game}"'
-        terms_of_pairs = f"--simulations {simulations} --pairs 1000 --seed 2"
-        command = f"playout-tournament compare {players} {terms_of_pairs}"
-    click.echo(f"Whether it is stronger than the start is not known before a test:\n  {command}")
+        add_current_folder(player)
+    terms = TuningTerms.of(player or "bot", conditions, limit, pairs, program)
+    tuning = Tuning(sources.home, terms)
+    start, tuned = tuning.play()
+    click.echo(f"Start: {terms.named(start)}\nTuned: {terms.named(tuned)}")
+    click.echo(f"The values after each pair: {tuning.draw()}")
+    if terms.named(start) == terms.named(tuned):
+        click.echo("The values are those of the start.")
+        sys.exit(NOT_STRONGER)
+    betting = Betting(elo1=conditions.elo1, alpha=conditions.alpha, beta=conditions.beta)
+    found, process = tuning.test(start, tuned, confirm or conditions.confirm, betting)
+    is_stronger = process.state == "stronger"
+    click.echo(f"Tuned against the start, {found.pairs} fresh pairs: {found}")
+    evidence = f"evidence {math.exp(process.log_e):.3g}/{math.exp(process.bound):.3g}"
+    click.echo(
+        f"The tuned values are {'' if is_stronger else 'not shown to be '}stronger ({evidence})"
+    )
+    sys.exit(STRONGER if is_stronger else NOT_STRONGER)
+
+
+def _program(sources: VersionSources, laboratory: Laboratory, folder: Path) -> TunedProgram:
+    """Return the built bot in a folder. Raises ClickException."""
+    try:
+        if sources.repository:
+            version = sources.working_tree()
+        else:
+            version = sources.version(f"{folder.resolve()}/")
+        entrant, build = laboratory.built(version)
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+    sandbox = laboratory.conditions.sandbox
+    if build and sandbox:
+        sandbox = build.bot.sandbox(sandbox)
+    return TunedProgram(replace(entrant, name="bot"), sandbox)
 
 
 @main.command("list")

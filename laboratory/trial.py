@@ -6,6 +6,7 @@ The progress is a line with the pairs, the Elo and the evidence of each candidat
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,8 @@ from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
-from playout.protocol.tournament_spec import Entrant, TournamentSpec, loads
+from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec, loads
+from playout.ratings.opening_generator import shuffled
 from playout.server.organizer import spec_file
 from playout.server.organizer.console import LineDisplay, LiveDisplay, TournamentDisplay, duration
 from playout.server.organizer.launch import ServerChoice, notes, played, prepare_database
@@ -129,6 +131,23 @@ Built = tuple[Entrant, Build | None]
 STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 
 
+#: A confirmation uses no opening of its test, if this many others are left.
+FEWEST_OPENINGS = 64
+
+
+def unused(openings: Openings, seed: int, played: int) -> Openings:
+    """Return given openings without those of the first `played` pairs of a test with this seed."""
+    lines, fens = dict(openings.lines), dict(openings.fens)
+    for game, given in openings.lines.items():
+        both = list(zip(given, fens.get(game) or itertools.repeat(""), strict=False))
+        left = list(shuffled(both, seed) if openings.order == "shuffled" else both)[played:]
+        if len(left) >= FEWEST_OPENINGS:
+            lines[game] = tuple(opening for opening, _ in left)
+            if game in fens:
+                fens[game] = tuple(fen for _, fen in left)
+    return replace(openings, lines=lines, fens=fens)
+
+
 class NotPlayed(Exception):
     """The matches ended with this exit code before there was a verdict."""
 
@@ -211,6 +230,10 @@ class Laboratory:
         if sandbox and any(each.sandbox for each, _ in entrants):
             values["sandbox"] = sandbox_table(sandbox)
         spec = spec_file.valid(values, self._folder)
+        if rounds:
+            played = next(each.pairs for each in self.journal if each.number == trial.of)
+            openings = unused(spec.openings, conditions.seed, played)
+            spec = replace(spec, openings=openings)
         if players := tuple(each for each in spec.entrants if each.player):
             spec_file.check(replace(spec, entrants=players), self._folder)
         return spec
@@ -269,12 +292,7 @@ class Laboratory:
             key=lambda each: (names[each.first] == winner, each.betting and each.betting.log_e),
         )
         return self.journal.put(
-            trial,
-            state=state,
-            winner=winner,
-            pairs=len(ledger.results),
-            elo=best.elo.value,
-            elo_error=best.elo.error,
+            trial, best.elo, state=state, winner=winner, pairs=len(ledger.results)
         )
 
     def version(self, trial: VersionTest, place: int, repository: GitRepository | None) -> Version:

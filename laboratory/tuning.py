@@ -1,7 +1,10 @@
-"""Tunes the options of a player by pairs of matches in worker processes.
+"""Tunes the options of a player or of a bot by pairs of matches in worker processes.
 
-A tuning is a folder `tunings/DIGEST` of a laboratory. `steps.jsonl` there has a line for each
-finished pair, in the order in which the values have learned from them.
+A tuning is a folder `tunings/DIGEST` of a laboratory:
+
+    steps.jsonl     a line for each finished pair, in the order in which the values have learned
+    test.jsonl      a line for each finished pair of the test of the tuned values against the start
+    tuning.html     a plot of each parameter
 """
 
 from __future__ import annotations
@@ -10,83 +13,164 @@ import contextlib
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import click
 import msgspec
+import tomli_w
 
 from playout import players
 from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.games import SpecError, load
 from playout.games.core import spec
-from playout.laboratory.lab_file import FILE, Conditions
+from playout.laboratory.lab_file import FILE, PASSED, Conditions
 from playout.players import Limit
-from playout.players.comparison.pairs import PairTask, PlayedPair, play_task
+from playout.players.comparison.pairs import PairTask, PlayedPair, Score, play_task, score
 from playout.players.comparison.workers import run_on_cores
-from playout.protocol.tournament_spec import Openings
-from playout.ratings.book import Book
-from playout.ratings.pairs import OpeningError
+from playout.protocol.tournament_spec import Betting, Entrant, Openings, SandboxSettings
+from playout.ratings import plot, quadratic
+from playout.ratings.book import Book, shipped
+from playout.ratings.evidence import GAMES
+from playout.ratings.pairs import OpeningError, PairScore
+from playout.ratings.quadratic import Quadratic
+from playout.ratings.sequential_tests import EProcess
 from playout.ratings.spsa import Spsa, TunedParameter, Values
+from playout.server.organizer.supervisor import engine_table
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+#: The height of the plot of a parameter, in pixels.
+_HEIGHT = 200
+_STYLE = """\
+body { font: 15px sans-serif; max-width: 60em; margin: 1em auto; padding: 0 1em }
+.plot { font-size: 12px; overflow: visible }
+.grid { stroke: #ddd } .bound { stroke: #b40; stroke-dasharray: 4 }
+.curve { fill: none; stroke: #06c; stroke-width: 2 }
+"""
 
 
 class LearnedPair(msgspec.Struct, frozen=True):
-    """A finished pair: its step, and the points of the first side, 0 to 2."""
+    """A finished pair: its step, the points of the first side in both matches, and the sides."""
 
     step: int
     points: float
+    sides: tuple[dict[str, float], dict[str, float]] | None = None
+
+
+class TestedPair(msgspec.Struct, frozen=True):
+    """A finished pair of the tuned values against the start: the points of the tuned ones."""
+
+    number: int
+    points: tuple[float, float]
 
 
 @dataclass(frozen=True)
-class TuningStep:
-    """A pair to play, with its number."""
+class PlayedSides:
+    """A pair to play: the task, and for each side the file of its engine, empty for a player."""
 
     number: int
     task: PairTask
+    tables: tuple[str, str]
+    sides: tuple[Values, Values]
+
+
+@dataclass(frozen=True)
+class TunedProgram:
+    """A built bot whose parameters are tuned, and the sandbox in which it runs."""
+
+    entrant: Entrant
+    sandbox: SandboxSettings | None
+
+    def table(self, parameters: Sequence[TunedParameter], values: Values) -> str:
+        """Return the file of the engine with these values, called `program`."""
+        shown = {passed: _passed(parameters, values, passed) for passed in PASSED}
+        words = shlex.split(self.entrant.command or "")
+        if shown["environment"]:
+            given = (f"{name}={value}" for name, value in shown["environment"].items())
+            words = ["/usr/bin/env", *given, *words]
+        words += [text.replace("{}", value) for text, value in shown["argument"].items()]
+        entrant = replace(self.entrant, command=shlex.join(words))
+        text = engine_table(entrant, self.sandbox or SandboxSettings(), Path("/"))
+        if shown["setoption"]:
+            text += tomli_w.dumps({"program": {"options": shown["setoption"]}})
+        return text
+
+
+def _passed(parameters: Sequence[TunedParameter], values: Values, passed: str) -> Mapping[str, str]:
+    return {p.target: p.shown(values[p.name]) for p in parameters if p.passed == passed}
 
 
 @dataclass(frozen=True)
 class TuningTerms:
-    """What a tuning depends on; pairs start with `plies` random moves."""
+    """What a tuning depends on: a `player`, or the `program` of a bot with that name."""
 
     player: str
     game: str
     limit: Limit
     pairs: int
-    plies: int
+    openings: Openings
     seed: int
     parameters: tuple[TunedParameter, ...]
+    program: TunedProgram | None = None
 
     @classmethod
-    def of(cls, player: str, conditions: Conditions, limit: Limit, pairs: int) -> TuningTerms:
+    def of(
+        cls,
+        player: str,
+        conditions: Conditions,
+        limit: Limit,
+        pairs: int,
+        program: TunedProgram | None = None,
+    ) -> TuningTerms:
         """Return the terms of conditions. Raises UsageError if they cannot be tuned."""
-        if not conditions.parameters:
+        if len(conditions.games) > 1 or "file" in conditions.openings:
             raise click.UsageError(
-                f"there is nothing to tune: {FILE} needs a table [parameters] with lines such as "
-                "c = { range = [0.1, 2.0], start = 1.4 }"
+                "a tuning has one game, and openings that are shipped or random moves (plies)"
             )
-        if len(conditions.games) > 1 or conditions.openings.keys() - {"plies"}:
-            raise click.UsageError("a tuning has one game, and openings of random moves (plies)")
-        plies = conditions.openings.get("plies", Openings().plies)
         game, seed = conditions.games[0], conditions.seed
-        terms = cls(player, game, limit, pairs, plies, seed, conditions.parameters)
+        lines = shipped(game) if conditions.openings.get("shipped") else ()
+        plies = 0 if lines else conditions.openings.get("plies", 0)
+        openings = Openings(plies=plies, lines={game: lines} if lines else {})
+        parameters = conditions.parameters
+        terms = cls(player, game, limit, pairs, openings, seed, parameters, program)
         try:
-            Book(terms.game, Openings(plies=plies), terms.seed)[0]
+            Book(game, openings, seed)[0]
             for end in ("low", "start", "high"):
-                values = {each.name: getattr(each, end) for each in terms.parameters}
-                players.load(terms.named(values), load(terms.game)).close()
+                terms._check({each.name: getattr(each, end) for each in parameters})
         except (SpecError, OpeningError) as error:
             raise click.UsageError(str(error)) from error
         return terms
 
+    def _check(self, values: Values) -> None:
+        """Start the player or the program with these values. Raises SpecError."""
+        with _files((self.table(values),)) as (file,):
+            players.load(_engine(file) or self.named(values), load(self.game)).close()
+
     def named(self, values: Values) -> str:
         """Return the player with these values of its options. Raises SpecError."""
-        wanted = spec.parse(self.player)
         shown = {each.name: each.shown(values[each.name]) for each in self.parameters}
+        if self.program:
+            return str(spec.Spec(self.player, shown))
+        wanted = spec.parse(self.player)
         return str(spec.Spec(wanted.name, {**wanted.options, **shown}))
+
+    def table(self, values: Values) -> str:
+        """Return the file of the program with these values, empty for a player."""
+        return self.program.table(self.parameters, values) if self.program else ""
+
+    def step(self, number: int, sides: tuple[Values, Values], book: Book) -> PlayedSides:
+        """Return the pair of that number between two sets of values."""
+        names = (self.named(sides[0]), self.named(sides[1]))
+        tables = (self.table(sides[0]), self.table(sides[1]))
+        task = PairTask(self.game, names, self.limit, book[number])
+        return PlayedSides(number, task, tables, sides)
 
     @property
     def digest(self) -> str:
@@ -94,77 +178,194 @@ class TuningTerms:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
 
+def require_parameters(conditions: Conditions, *, program: bool) -> None:
+    """Raise UsageError unless there are parameters, and all are for a program or for a player."""
+    if not conditions.parameters:
+        raise click.UsageError(
+            f"there is nothing to tune: {FILE} needs a table [parameters] with lines such as "
+            "c = { range = [0.1, 2.0], start = 1.4 }"
+        )
+    for each in conditions.parameters:
+        if program and each.passed == "option":
+            raise click.UsageError(
+                f'{each.name}: say how the bot gets its value, by argument = "--{each.name}={{}}", '
+                'environment = "NAME" or setoption = "NAME"; or name a player to tune its options'
+            )
+        if not program and each.passed != "option":
+            raise click.UsageError(
+                f"{each.name}: a player gets its value as an option, without {each.passed}"
+            )
+
+
+@contextlib.contextmanager
+def _files(tables: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the paths of files with the tables, empty for an empty one, until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="playout-tune-") as folder:
+        paths = [str(Path(folder, f"{place}.toml")) if each else "" for place, each in
+                 enumerate(tables)]  # fmt: skip
+        for path, each in zip(paths, tables, strict=True):
+            if path:
+                Path(path).write_text(each, encoding="utf-8")
+        yield paths
+
+
+def _engine(file: str) -> str:
+    """Return the player for the engine in a file; empty without a file."""
+    return f"engine(name=program,file={file})" if file else ""
+
+
+def play_step(step: PlayedSides) -> PlayedPair:
+    """Play a pair between two sets of values."""
+    with _files(step.tables) as (first, second):
+        one, other = step.task.players
+        return play_task(
+            replace(step.task, players=(_engine(first) or one, _engine(second) or other))
+        )
+
+
 class Tuning:
     """A tuning in the folder of a laboratory, which goes on where it was stopped."""
 
     def __init__(self, home: Path, terms: TuningTerms) -> None:
-        self.path = home / "tunings" / terms.digest / "steps.jsonl"
+        self.folder = home / "tunings" / terms.digest
         self._terms = terms
-        self._spsa = Spsa(terms.parameters, terms.pairs, terms.seed)
+        few = len(terms.parameters) <= quadratic.MOST_PARAMETERS
+        method = Quadratic if few else Spsa
+        self._method: Quadratic | Spsa = method(terms.parameters, terms.pairs, terms.seed)
+        #: The values after each pair.
+        self._history = [dict(self._method.values)]
 
-    def play(self) -> tuple[str, str]:
-        """Play the missing pairs; return the player with the first and with the tuned values.
+    def play(self) -> tuple[Values, Values]:
+        """Play the missing pairs; return the first and the tuned values.
 
         Exits with 130 if it is interrupted. Raises ClickException.
         """
-        start = self._terms.named(self._spsa.values)
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self.path.open("a+b") as file:
+        start = dict(self._method.values)
+        with self._opened("steps.jsonl") as file:
+            missing = self._missing(file)
+            if self._method.done:
+                click.echo(f"{self._method.done} of {self._terms.pairs} pairs are known")
+            with self._interruptible(lambda: f"{self._method.done} of {self._terms.pairs} pairs"):
+                self._go_on(file, missing)
+        return start, self._method.result
+
+    def test(
+        self, start: Values, tuned: Values, pairs: int, terms: Betting
+    ) -> tuple[Score, EProcess]:
+        """Play fresh pairs of the tuned values against the start; return the score and evidence.
+
+        Each given opening is used at most once. Exits with 130 if it is interrupted.
+        """
+        book = Book(self._terms.game, self._terms.openings, self._terms.seed + 1)
+        lines = self._terms.openings.lines.get(self._terms.game)
+        pairs = min(pairs, len(lines)) if lines else pairs
+        with self._opened("test.jsonl") as file:
+            known = {each.number: each for each in _stored(file, TestedPair)}
+            sides = (tuned, start)
+            missing = (n for n in range(pairs) if n not in known)
+            steps = (self._terms.step(number, sides, book) for number in missing)
+            with self._interruptible(lambda: f"{len(known)} of {pairs} pairs of the test"):
+                found = run_on_cores(play_step, steps)
+                with contextlib.closing(found):
+                    while len(known) < pairs:
+                        with doing(f"Testing: pair {len(known) + 1} of {pairs}"):
+                            step, pair = next(found)
+                        known[step.number] = TestedPair(step.number, (pair.score[0], pair.score[1]))
+                        _append(file, known[step.number])
+        scores = [PairScore(*known[number].points) for number in range(pairs)]
+        process = EProcess(terms, terms.alpha)
+        for each in scores:
+            process.add(each.total / GAMES)
+        return score(scores), process
+
+    def draw(self) -> Path:
+        """Write the plot of each parameter; return its path."""
+        parts = [f"<h1>{escape(self._terms.player)}, {escape(self._terms.game)}</h1>"]
+        pairs = len(self._history) - 1
+        for each in self._terms.parameters:
+            values = [step[each.name] for step in self._history]
+            plane = plot.Plane((0, max(1, pairs)), (each.low, each.high), _HEIGHT)
+            shapes = [*plane.level_grid(), *plane.upright_grid()]
+            shapes += plane.level("bound", each.start, f"start {each.shown(each.start)}")
+            shapes.append(plane.curve("curve", list(enumerate(values))))
+            last = each.shown(self._method.result[each.name])
+            title = f"{each.name} after each pair; tuned: {last}"
+            parts += [f"<h2>{escape(title)}</h2>", plot.svg(title, _HEIGHT, shapes)]
+        path = self.folder / "tuning.html"
+        head = f'<!doctype html><meta charset="utf-8"><title>Tuning</title><style>{_STYLE}</style>'
+        path.write_text("\n".join([head, *parts, ""]), encoding="utf-8")
+        return path
+
+    @contextlib.contextmanager
+    def _opened(self, name: str) -> Iterator[IO[bytes]]:
+        """Yield a file of the tuning, which no other process uses. Raises ClickException."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / name).open("a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise click.ClickException("another playout-lab plays this tuning") from None
-            missing = self._missing(file)
-            if self._spsa.done:
-                click.echo(f"{self._spsa.done} of {self._terms.pairs} pairs are known")
-            try:
-                with interrupts.as_exception():
-                    self._go_on(file, missing)
-            except KeyboardInterrupt:
-                done = f"{self._spsa.done} of {self._terms.pairs} pairs"
-                click.echo(f"Interrupted after {done}: the same command goes on", err=True)
-                raise SystemExit(130) from None
-        return start, self._terms.named(self._spsa.result)
+            yield file
+
+    @contextlib.contextmanager
+    def _interruptible(self, done: Callable[[], str]) -> Iterator[None]:
+        try:
+            with interrupts.as_exception():
+                yield
+        except KeyboardInterrupt:
+            click.echo(f"Interrupted after {done()}: the same command goes on", err=True)
+            raise SystemExit(130) from None
 
     def _missing(self, file: IO[bytes]) -> list[int]:
         """Learn from the known pairs; return the steps that are still to be played."""
-        file.seek(0)
         known: set[int] = set()
-        text = file.read()
-        for line in text.splitlines():
-            with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-                learned = msgspec.json.decode(line, type=LearnedPair)
-                if learned.step not in known:
-                    known.add(learned.step)
-                    self._spsa.learn(learned.step, learned.points)
-        if text and not text.endswith(b"\n"):
-            file.write(b"\n")
+        for learned in _stored(file, LearnedPair):
+            if learned.step not in known:
+                known.add(learned.step)
+                self._learn(learned)
         return [step for step in range(self._terms.pairs) if step not in known]
+
+    def _learn(self, learned: LearnedPair) -> None:
+        sides = learned.sides or self._method.sides(learned.step)
+        self._method.learn(learned.step, learned.points, sides)
+        self._history.append(dict(self._method.values))
 
     def _go_on(self, file: IO[bytes], missing: Sequence[int]) -> None:
         if not missing:
             return
         found = run_on_cores(play_step, self._steps(missing))
         with contextlib.closing(found):
-            while self._spsa.done < self._terms.pairs:
-                now = self._terms.named(self._spsa.values)
-                with doing(f"Playing pair {self._spsa.done + 1} of {self._terms.pairs}: {now}"):
+            while self._method.done < self._terms.pairs:
+                now = self._terms.named(self._method.values)
+                with doing(f"Playing pair {self._method.done + 1} of {self._terms.pairs}: {now}"):
                     step, pair = next(found)
-                learned = LearnedPair(step.number, pair.score.total)
-                file.write(msgspec.json.encode(learned) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-                self._spsa.learn(learned.step, learned.points)
+                sides = (dict(step.sides[0]), dict(step.sides[1]))
+                learned = LearnedPair(step.number, pair.score.total, sides)
+                _append(file, learned)
+                self._learn(learned)
 
-    def _steps(self, missing: Sequence[int]) -> Iterator[TuningStep]:
+    def _steps(self, missing: Sequence[int]) -> Iterator[PlayedSides]:
         """Yield the steps to play, each with the values of the moment when it is taken."""
-        terms = self._terms
-        book = Book(terms.game, Openings(plies=terms.plies), terms.seed)
+        book = Book(self._terms.game, self._terms.openings, self._terms.seed)
         for number in missing:
-            plus, minus = map(terms.named, self._spsa.sides(number))
-            yield TuningStep(number, PairTask(terms.game, (plus, minus), terms.limit, book[number]))
+            yield self._terms.step(number, self._method.sides(number), book)
 
 
-def play_step(step: TuningStep) -> PlayedPair:
-    """Play the pair of a step."""
-    return play_task(step.task)
+def _stored(file: IO[bytes], kind: type[T]) -> list[T]:
+    """Return the complete lines of a file, whose next line then begins at its end."""
+    file.seek(0)
+    text = file.read()
+    found = []
+    for line in text.splitlines():
+        with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
+            found.append(msgspec.json.decode(line, type=kind))
+    if text and not text.endswith(b"\n"):
+        file.write(b"\n")
+    return found
+
+
+def _append(file: IO[bytes], line: msgspec.Struct) -> None:
+    """Add a line; it is stored when this returns."""
+    file.write(msgspec.json.encode(line) + b"\n")
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,13 +1,30 @@
-"""The openings of a tournament: random moves that leave both sides a chance, or those of a file."""
+"""The openings of a tournament: random moves that leave both sides a chance, or those of a file.
+
+The folder `books` has near-even openings of each game with its default parameters, written by
+`playout-tournament openings`.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
+import json
 from collections.abc import Iterator
+from importlib.resources import files
 
 from playout import games
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.pairs import Opening
+
+
+@functools.cache
+def shipped(game: str) -> tuple[Opening, ...]:
+    """Return the openings of the shipped book of a game; () if it has none."""
+    file = files("playout.ratings") / "books" / f"{game}.txt"
+    if not game.isidentifier() or not file.is_file():
+        return ()
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return tuple(tuple(json.loads(line)) for line in lines if line.startswith("["))
 
 
 class Book:
@@ -29,9 +46,9 @@ class Book:
         if lines := openings.lines.get(game):
             fens = openings.fens.get(game) or itertools.repeat("")
             given = list(zip(lines, fens, strict=False))
-            shuffled = openings.order == "shuffled"
+            is_shuffled = openings.order == "shuffled"
             self._more: Iterator[tuple[Opening, str] | None] = (
-                opening_generator.shuffled(given, seed) if shuffled else iter(given)
+                opening_generator.shuffled(given, seed) if is_shuffled else iter(given)
             )
         else:
             attempts = opening_generator.attempts(

@@ -147,7 +147,7 @@ def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Openi
         yield ()
         return
     found = unsuitable = 0
-    for line in _lines(game, plies, near, seeded(seed)):
+    for line in lines(game, plies, near, seeded(seed)):
         yield None
         if line is None:
             continue
@@ -173,7 +173,7 @@ def shuffled(openings: Sequence[T], seed: int) -> Iterator[T]:
         yield rest.pop(draw(rng, len(rest)))
 
 
-def _lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
+def lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
     """Yield random legal moves and their final positions, each position once, until all are used.
 
     A line is shorter if the match has ended. None stands for STEP moves of a longer line, and for a

@@ -27,13 +27,20 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True)
 class TunedParameter:
-    """A parameter with its range and the value to start from; `whole` rounds its values."""
+    """A parameter with its range and the value to start from; `whole` rounds its values.
+
+    `passed` says how a program gets it: by an "argument", in which {} stands for the value, a
+    variable of the "environment", or an option of its protocol ("setoption"); `target` has its
+    text or its name there. The options of a player are passed as an "option".
+    """
 
     name: str
     low: float
     high: float
     start: float
     whole: bool = False
+    passed: str = "option"
+    target: str = ""
 
     def clipped(self, value: float) -> float:
         """Return the nearest value of the range."""
@@ -72,8 +79,11 @@ class Spsa:
         )
         return plus, minus
 
-    def learn(self, step: int, points: float) -> None:
-        """Move the values by the points of the first side in both matches of a step, 0 to 2."""
+    def learn(self, step: int, points: float, sides: tuple[Values, Values] | None = None) -> None:
+        """Move the values by the points of the first side in both matches of a step, 0 to 2.
+
+        The step decides the sides, which are not used.
+        """
         moves = self._moves(step)
         for each in self.parameters:
             change = RATE / self.steps * 2 * (points - 1) * moves[each.name]

@@ -26,6 +26,7 @@ Examples:
   playout-tournament run SPEC.toml         play it on this machine, with a local server
   playout-tournament match connect_four "uct(c=0.7)" "uct(c=1.4)"    two bots, without a file
   playout-tournament compare --game othello uct rave best    players, without a server
+  playout-tournament openings othello --number 200    openings after which neither is ahead
   playout-tournament resume                continue the latest after an interruption
   playout-tournament status                show the standings of the latest
   playout-tournament report --format html --output report.html
@@ -65,11 +66,17 @@ def main() -> None:
 
 for command in (run, match, resume, conclude, status, report, export, validate, list_):
     main.add_command(command)
-# It needs the players, of which the server's modules import nothing.
-main.add_command(
-    ImportedCommand(
+# They need the players, of which the server's modules import nothing.
+for name, module, about in (
+    (
         "compare",
         "playout.players.comparison.compare_command",
         "Compare players without a server, and show which are stronger.",
-    )
-)
+    ),
+    (
+        "openings",
+        "playout.players.comparison.openings_command",
+        "Write a book of openings after which neither side is ahead.",
+    ),
+):
+    main.add_command(ImportedCommand(name, module, about))

@@ -139,7 +139,8 @@ def _openings(openings: Openings) -> str:
     if openings.lines:
         counts = [len(lines) for lines in openings.lines.values()]
         order = "shuffled" if openings.order == "shuffled" else "in order"
-        return f"{counted(sum(counts), 'given opening')}, {order}"
+        others = f"; {openings.plies} random plies in other games" if openings.plies else ""
+        return f"{counted(sum(counts), 'given opening')}, {order}{others}"
     if not openings.plies:
         return "none: the first position"
     near = f", at most {openings.near} cells from the centre" if openings.near else ""

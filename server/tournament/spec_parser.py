@@ -28,6 +28,7 @@ from playout.protocol.tournament_spec import (
     TournamentSpec,
 )
 from playout.protocol.versions import Files
+from playout.ratings import book
 from playout.sandbox import settings
 from playout.server.tournament import formats, opening_file, spec_validation
 from playout.server.tournament.opening_file import PlayableOpening
@@ -243,12 +244,26 @@ def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources, see
     no_file: dict[str, str] = {}
     values = _values(table, Openings)
     paths = table.take("file", _paths(loaded, sources.game), no_file)
-    if "order" in table and "file" not in table:
-        table.fault("order: needs file, whose openings it orders", "order")
+    is_shipped = table.take("shipped", toml_table.truth, False)
+    if "order" in table and not ("file" in table or is_shipped):
+        table.fault("order: needs file or shipped, whose openings it orders", "order")
     table.close()
+    if paths and is_shipped:
+        table.fault("shipped: openings are shipped ones or those of a file, not both", "shipped")
+    most = values["plies"]
+    if is_shipped:
+        lines = {name: book.shipped(name) for name in loaded if book.shipped(name)}
+        for name in () if most else sorted(loaded.keys() - lines):
+            table.fault(
+                f"shipped: {name} has no shipped openings: write a file of some by "
+                f"'playout-tournament openings {name}', or add plies for random ones",
+                "shipped",
+            )
+        # The games without a shipped book have random moves.
+        plies = 0 if loaded.keys() == lines.keys() else most
+        return Openings(**values | {"plies": plies}, lines=lines)
     if not paths:
         return Openings(**values)
-    most = values["plies"]
     if values["near"]:
         table.fault("near: is for random moves, and these openings are those of a file", "near")
         values["near"] = 0

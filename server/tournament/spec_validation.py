@@ -348,7 +348,7 @@ def _test(spec: TournamentSpec, key: str, is_needed: bool) -> Iterator[Fault]:
 
 def _openings(spec: TournamentSpec) -> Iterator[Fault]:
     openings = spec.openings
-    if openings.plies and openings.lines:
+    if openings.plies and not set(spec.games) - openings.lines.keys():
         yield Fault(("openings",), "must be random plies or given openings, not both")
     for text in openings.lines.keys() - set(spec.games):
         error = notation.unknown("game of the tournament", text, spec.games)
@@ -357,6 +357,8 @@ def _openings(spec: TournamentSpec) -> Iterator[Fault]:
         if len(fens) != len(openings.lines.get(text, ())):
             yield Fault(("openings", "fens", text), "must have one text for each opening of lines")
     for text in spec.games:
+        if text in openings.lines:
+            continue  # random plies are for the other games
         try:
             game = games.load(text)
         except SpecError:

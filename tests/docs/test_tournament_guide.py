@@ -104,6 +104,7 @@ KEYS = {row[0].strip("`"): row for row in rows("The file")}
 
 #: Keys of a file that others take up in the specification.
 IN_FILES_ONLY = {
+    "openings.shipped": False,
     "entrants.options": None,
     "entrants.defaults": True,
     "defaults": None,
@@ -118,7 +119,7 @@ def keys_of_the_specification() -> Iterator[tuple[str, Any]]:
     yield from IN_FILES_ONLY.items()
     for prefix, kind in TABLES.items():
         for field in fields(kind):
-            if field.name == "machine":  # which no file says
+            if field.name in ("machine", "fens"):  # which no file says
                 continue
             key = RENAMED.get(prefix + field.name, prefix + field.name)
             yield key, field.default if field.default_factory is MISSING else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from playout.laboratory.journal import Journal, VersionTest
 from playout.protocol.tournament_spec import Betting
 from playout.ratings.sequential_tests import level_of
+from playout.server.tournament.report.values import Estimate
 
 
 def begun(journal: Journal, base: str, *candidates: str, conditions: str = "c") -> VersionTest:
@@ -17,7 +18,7 @@ def begun(journal: Journal, base: str, *candidates: str, conditions: str = "c") 
 def test_the_tries_against_a_base_are_counted_whatever_became_of_them(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     first = begun(journal, "b", "1", "2")
-    journal.put(first, state="undecided")
+    journal.put(first, Estimate(), state="undecided")
     second = begun(journal, "b", "3", conditions="others")
     other = begun(journal, "3", "4")
     third = begun(Journal(tmp_path), "b", "1")
@@ -32,7 +33,7 @@ def test_the_tries_against_a_base_are_counted_whatever_became_of_them(tmp_path: 
 def test_the_same_test_again_is_no_other_try(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     first = begun(journal, "b", "1")
-    journal.put(first, state="not stronger", pairs=7)
+    journal.put(first, Estimate(), state="not stronger", pairs=7)
     again = begun(Journal(tmp_path), "b", "1")
     assert (again.number, again.tried, again.pairs) == (first.number, 0, 7)
     assert begun(journal, "b", "1", conditions="others").number != first.number
@@ -60,3 +61,11 @@ def test_a_test_is_played_by_one_process(tmp_path: Path) -> None:
             assert not also
     with journal.in_use(test) as is_free:
         assert is_free
+
+
+def test_a_list_shows_the_interval_of_a_test(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    first = journal.begun("base", ("one",), ("base", "one"), ("", ""), "terms")
+    found = journal.put(first, Estimate(417, 494, 82, 1070), state="stronger", winner="one")
+    assert found.summary == "stronger: one, +417 (+82 to +1070)"
+    assert [each.summary for each in journal] == [found.summary]

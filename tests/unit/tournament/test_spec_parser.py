@@ -21,6 +21,7 @@ from playout.protocol.tournament_spec import (
     dumps,
     loads,
 )
+from playout.ratings.book import shipped
 from support.organizer import SpecFaults, read
 from support.scale import repetitions
 from support.variants import EXAMPLES
@@ -275,7 +276,21 @@ def test_openings_of_a_file_may_be_cut_and_used_in_order() -> None:
         "T.toml:4: order: unknown order 'sorted'"
     )
     assert errors_of(SMALL % "openings.order = 'in_order'\n") == [
-        "T.toml:4: order: needs file, whose openings it orders"
+        "T.toml:4: order: needs file or shipped, whose openings it orders"
+    ]
+
+
+def test_shipped_openings_and_random_ones_for_games_without_a_book() -> None:
+    text = SMALL % "openings = { shipped = true }\n"
+    openings = read(text).openings
+    assert openings == Openings(lines={"tic_tac_toe": shipped("tic_tac_toe")})
+    both = text.replace('["tic_tac_toe"]', '["tic_tac_toe", "othello(size=4)"]')
+    (error,) = errors_of(both)
+    assert error.startswith("T.toml:4: shipped: othello(size=4) has no shipped openings")
+    found = read(both.replace("true }", "true, plies = 3 }")).openings
+    assert found == Openings(plies=3, lines={"tic_tac_toe": shipped("tic_tac_toe")})
+    assert errors_of(text.replace("true }", 'true, file = "o" }'), {"o": b"a1"}) == [
+        "T.toml:4: shipped: openings are shipped ones or those of a file, not both"
     ]
 
 

@@ -147,7 +147,7 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
             "openings.near: must be a whole number from 0 to 100, not -1",
         ),
         (
-            {"openings": Openings(2, {"nim": ((0,),)})},
+            {"games": ("nim",), "openings": Openings(2, {"nim": ((0,),)})},
             "openings: must be random plies or given openings, not both",
         ),
         (

@@ -1,0 +1,50 @@
+"""The conditions of tests: what makes another test, and the openings of a confirmation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playout.laboratory import lab_file
+from playout.laboratory.trial import FEWEST_OPENINGS, unused
+from playout.protocol.tournament_spec import Openings
+from playout.ratings.opening_generator import shuffled
+
+GAME = """\
+from playout.games.nim import Nim
+
+
+class NimOfConditions(Nim):
+    '''Nim with another name.'''
+"""
+
+
+def digest(folder: Path, **given: object) -> str:
+    return lab_file.read(None, {"isolate": "never", **given}, folder).digest
+
+
+def test_files_of_games_and_openings_are_conditions(tmp_path: Path) -> None:
+    (tmp_path / "mine_of_conditions.py").write_text(GAME)
+    own = {"games": ["mine_of_conditions:NimOfConditions"]}
+    first = digest(tmp_path, **own)
+    assert digest(tmp_path, **own) == first == digest(tmp_path, **own, pairs=3)
+    (tmp_path / "mine_of_conditions.py").write_text(GAME + "    # changed\n")
+    assert digest(tmp_path, **own) != first
+
+    listed = {"games": ["nim"], "openings": {"file": "o.txt"}}
+    (tmp_path / "o.txt").write_text("[0]\n")
+    first = digest(tmp_path, **listed)
+    (tmp_path / "o.txt").write_text("[1]\n")
+    assert digest(tmp_path, **listed) != first
+    by_game = {"games": ["nim"], "openings": {"file": {"nim": "o.txt"}}}
+    first = digest(tmp_path, **by_game)
+    (tmp_path / "o.txt").write_text("[2]\n")
+    assert digest(tmp_path, **by_game) != first
+
+
+def test_a_confirmation_uses_other_openings_than_its_test() -> None:
+    given = tuple((each,) for each in range(FEWEST_OPENINGS + 20))
+    left = unused(Openings(lines={"nim": given}), 7, 20).lines["nim"]
+    assert set(left) == set(given) - set(list(shuffled(given, 7))[:20])
+    assert unused(Openings(lines={"nim": given}, order="in_order"), 7, 5).lines["nim"] == given[5:]
+    assert unused(Openings(lines={"nim": given}), 7, 21).lines["nim"] == given
+    assert unused(Openings(plies=4), 7, 21) == Openings(plies=4)
