@@ -23,7 +23,6 @@ from playout.players.core.player import (
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import null_window
-from playout.players.depth_first import null_window as core
 from playout.players.depth_first.deepening import DeepeningSearch
 
 #: Seconds that the compiled search runs before it reads the clock again.
@@ -40,7 +39,7 @@ END_SHARE, END_AFTER = 10, 5_000
 class NullWindowSearch:
     """A search whether `attacker` can force a win in `depth` plies, increased up to `max_depth`."""
 
-    search: core.WindowSearch
+    search: null_window.WindowSearch
     attacker: int
     depth: int
     max_depth: int
@@ -50,7 +49,7 @@ class NullWindowSearch:
     @property
     def nodes(self) -> int:
         """Number of nodes searched so far."""
-        return int(self.search.state[core.NODES])
+        return int(self.search.state[null_window.NODES])
 
     @property
     def cost(self) -> float:
@@ -60,12 +59,12 @@ class NullWindowSearch:
     @property
     def result(self) -> int:
         """WIN, or the number of plies within which `attacker` cannot win."""
-        return int(self.search.state[core.RESULT])
+        return int(self.search.state[null_window.RESULT])
 
     @property
     def action(self) -> int:
         """The root action that decided the result, or -1."""
-        return int(self.search.state[core.MOVE])
+        return int(self.search.state[null_window.MOVE])
 
     def deepen(self) -> bool:
         """Increase the depth by two plies, to the attacker's next move; False at `max_depth`."""
@@ -115,17 +114,17 @@ class Minimax(DeepeningSearch):
             raise SpecError(f"minimax: {game} has too many actions")
         self._depth = depth
         self._rules = rules_of(game)
-        self._kernels = core.kernels_of(self._rules)
-        self._advance = core.advance if self._rules.compiled else core.interpreted()
+        self._kernels = null_window.kernels_of(self._rules)
+        self._advance = null_window.advance if self._rules.compiled else null_window.interpreted()
         try:
             self._rows = null_window.new_table(memory_mb)
         except (MemoryError, OverflowError, ValueError) as error:
             text = f"minimax: cannot allocate memory_mb={memory_mb}: {error}"
             raise SpecError(text) from error
-        self._history = core.new_history(game)
+        self._history = null_window.new_history(game)
         self._actions = np.zeros(game.num_actions, dtype=np.int64)
         self._stacks = [
-            core.new_search(game, self._rules, self._rows, self._history) for _ in range(4)
+            null_window.new_search(game, self._rules, self._rows, self._history) for _ in range(4)
         ]
         self._generation = 0  # of the rows in the table
 
@@ -135,9 +134,9 @@ class Minimax(DeepeningSearch):
         self._generation += 1
         self._history[:] = 0
         size = self.game.num_actions
-        self._history[core.NOISE] = self._random.permutation(size) * core.ONE // size
+        self._history[null_window.NOISE] = self._random.permutation(size) * null_window.ONE // size
         me, other = state[0], 3 - state[0]
-        end = core.max_depth(self._stacks[0])
+        end = null_window.max_depth(self._stacks[0])
         max_depth = min(self._depth or end, end)
         first, second, third, fourth = self._stacks
         self._searches = [
@@ -152,9 +151,9 @@ class Minimax(DeepeningSearch):
         board = self._rules.board(state)
         max_width = MAX_WIDTH if self._rules.compiled else MAX_WIDTH_INTERPRETED
         if self._rules.sorts_sensible:
-            max_width = core.SORTED
+            max_width = null_window.SORTED
         for each in self._searches:
-            core.start(each.search, board, each.attacker, self._generation, max_width)
+            null_window.start(each.search, board, each.attacker, self._generation, max_width)
         self._found = ProvenBounds(me, int(self._random.choice(position.legal_actions)))
         self._nodes = 0
 
@@ -190,7 +189,7 @@ class Minimax(DeepeningSearch):
         return Info(
             simulations=self._nodes,
             seconds=seconds,
-            depth=1 + max(int(stack.state[core.DEEPEST]) for stack in self._stacks),
+            depth=1 + max(int(stack.state[null_window.DEEPEST]) for stack in self._stacks),
             win_rate=win_rate,
             pv=tuple(self._principal_variation(state, found.action)),
             actions=self._action_stats(state, found.action, win_rate),
