@@ -131,9 +131,12 @@ _file = click.argument(
 def new(file: Path, named: tuple[str, ...], days: int) -> None:
     """Write the FILE of a new competition, to be edited."""
     try:
-        chosen = [f'"{games.load(each)}"' for each in named]
+        loaded = [games.load(each) for each in named]
+        for game in loaded:
+            game.require_hosted()
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+    chosen = [f'"{game}"' for game in loaded]
     now = datetime.now(UTC).replace(microsecond=0, second=0)
     lacking = machine.missing()
     text = _TEMPLATE.format(

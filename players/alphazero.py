@@ -64,6 +64,7 @@ class AlphaZero(TreeSearch):
         from playout.players.nets.files import NetError
         from playout.players.nets.net import load_chosen
 
+        self.require_playable(game)  # before it is told that no net comes with the game
         try:
             self._net = load_chosen(net, game, backend=backend, batch=batch)
         except NetError as error:

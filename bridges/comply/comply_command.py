@@ -116,7 +116,9 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     try:
-        return str(games.load(games.register(text)))
+        game = games.load(games.register(text))
+        game.require_hosted()
+        return str(game)
     except games.SpecError as error:
         raise click.BadParameter(str(error)) from error
 

@@ -295,11 +295,11 @@ def main(
     identity = _identity(player, account.name, saved, cache)
     if ladder is not None:
         known_as = bot_version or cache.version or _digest(player, options)
-        enter = EnterLadder(game=str(games.load(ladder)), version=known_as[:_LONGEST_LABEL])
+        enter = EnterLadder(game=_hosted(ladder), version=known_as[:_LONGEST_LABEL])
         given = context.get_parameter_source("matches") is not ParameterSource.DEFAULT
         request = PlayRequest(enter, matches if given else None)
     elif tournament is None:
-        rules = str(games.load(game))
+        rules = _hosted(game)
         wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
         request = PlayRequest(wanted, matches, takebacks)
     else:
@@ -433,6 +433,16 @@ def _require_any(context: click.Context, game: str, given: str, decided: tuple[s
             f"with {given}, GAME must be any, not {game!r}: the {kind} decides the game"
         )
     refuse(context, decided, f"the {kind} decides the terms of its matches")
+
+
+def _hosted(text: str) -> str:
+    """Return a game in its usual notation. Raises UsageError if the server does not host it."""
+    try:
+        game = games.load(text)
+        game.require_hosted()
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+    return str(game)
 
 
 def _require_order(game: str, player: str) -> None:

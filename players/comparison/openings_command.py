@@ -309,7 +309,7 @@ def _checked(game: str, values: Mapping[str, int | float | str]) -> tuple[Game, 
     add_current_folder(terms.player)
     try:
         loaded = games.load(registered(game))
-        loaded.require_no_chance("a search of openings is not for")
+        loaded.require_no_chance("there are no books of openings of")
         players.load(terms.player, loaded).close()
     except SpecError as error:
         raise click.UsageError(str(error)) from error

@@ -217,10 +217,15 @@ class Player(HasOptions, ABC):
     plays_chance: bool = True
 
     def __init__(self, game: Game) -> None:
-        if not self.plays_chance:
-            game.require_no_chance(f"{type(self).__name__.lower()} does not play")
+        self.require_playable(game)
         self.game = game
         self.cancelled = threading.Event()
+
+    @classmethod
+    def require_playable(cls, game: Game) -> None:
+        """Raise SpecError if the game has chance, and the player does not play such games."""
+        if not cls.plays_chance:
+            game.require_no_chance(f"{cls.__name__.lower()} does not play")
 
     @abstractmethod
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:

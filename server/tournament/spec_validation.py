@@ -258,7 +258,7 @@ def _games(spec: TournamentSpec) -> Iterator[Fault]:
             yield Fault(("games", place), f"{text} is there twice")
         try:
             game = games.load(text)
-            game.require_no_chance("the server does not host")
+            game.require_hosted()
         except SpecError as error:
             yield Fault(("games", place), str(error))
             continue

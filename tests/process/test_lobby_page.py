@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from playout import server
+from playout import games, server
 from playout.server.core.handlers.feeds import SHOWN
 from playout.server.web.pages.lobby import RESULTS
 from support.commands import RunningServer, running_server
@@ -106,6 +106,12 @@ def read(host: RunningServer) -> Parsed:
     with urllib.request.urlopen(f"http://{name}:{port}/", timeout=TIMEOUT_S) as response:
         assert response.headers["Content-Type"] == "text/html; charset=utf-8"
         return Parsed(response.read().decode())
+
+
+def test_games_with_chance_are_not_offered(host: RunningServer) -> None:
+    html = read(host)
+    offered = [name for name in games.names() if f'value="{name}"' in html]
+    assert offered == [name for name in games.names() if not games.describe(name).has_chance]
 
 
 def test_an_empty_lobby_says_so(host: RunningServer) -> None:

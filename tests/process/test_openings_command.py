@@ -73,7 +73,7 @@ def test_a_killed_command_goes_on_to_the_same_book(tmp_path: Path) -> None:
         (("nim", "--beyond", "0.3"), "--beyond is larger than --within"),
         (("nim", "--shortest", "9"), "--shortest is larger than --longest"),
         (("nimm",), "unknown game 'nimm'"),
-        (("pig",), "a search of openings is not for games with chance, such as pig"),
+        (("pig",), "there are no books of openings of games with chance, such as pig"),
         (("nim", "--player", "no_one"), "unknown player 'no_one'"),
         (("nim", "--player", "random", "--number", "1"), "reports no win rate"),
     ],

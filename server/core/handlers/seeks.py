@@ -261,7 +261,7 @@ def normalised_game(text: str) -> str:
     """A game with its parameters in their usual notation. Raises Refused."""
     try:
         game = games.load(text)
-        game.require_no_chance("the server does not host")
+        game.require_hosted()
         return str(game)
     except games.SpecError as error:
         raise Refused(Code.BAD_GAME, str(error)) from error
