@@ -26,7 +26,7 @@ from support.commands import run
 
 pytestmark = pytest.mark.skipif(not scale.slow, reason="an attack takes half a minute: --slow")
 
-#: The game of the honest players, which the server has loaded: loading another takes 0.1 s once.
+#: The game of the honest players with other parameters: the server has loaded its rules.
 GAME = "mnk(m=8,n=8,k=5)"
 
 # Seeks: the lobby shows a limited number.
@@ -107,9 +107,7 @@ def test_idle_connections_leave_room_for_bots_and_health(kind: str) -> None:
                 refused += 1
         assert person.ask("challenge_bot", **BOT)["type"] == "seeking"
         assert person.hear_until("started")
-        with _silent(
-            under.server.page, "127.0.0.9", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        ) as own:
+        with _silent(under.server.page, "127.0.0.9", GET) as own:
             assert own.recv(100).startswith(b"HTTP/1.1 200")
 
 
@@ -131,6 +129,7 @@ def test_new_versions_are_few(kind: str) -> None:
         before = under.memory_mb()
         time.sleep(2)
         assert under.memory_mb() - before < 100
+    under.require_honest_moves()
 
 
 # A hostile server: what it sends reaches the terminal of a player.
