@@ -46,7 +46,8 @@ class Variant:
 class Description:
     """The name, the rules and the parameters of a game, and its `first_steps` and `variants`.
 
-    `title` is what people call the game. A game that `has_chance` has dice, for example.
+    `title` is what people call the game. `has_chance`: random outcomes, such as rolls of dice,
+    decide, too.
     """
 
     name: str

@@ -24,7 +24,7 @@ RESULTS = 10
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page, which its script keeps up to date."""
     described, missing = await source.archive.run_in_thread(described_games)
-    descriptions = _as_data(tuple(each for each in described if not each.has_chance))
+    descriptions = _as_data(tuple(described))
     try:
         stored = await source.archive.latest_matches(RESULTS)
     except WorkUnavailable:  # people can still play
