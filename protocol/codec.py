@@ -85,7 +85,6 @@ class _Decoder(Protocol):
     def decode(self, data: bytes | msgspec.Raw, /) -> Any: ...
 
 
-#: An error of msgspec about a value: its type, its bound, what came, and the field.
 class _RequestDecoder:
     """Decodes requests of one form. It makes no objects for values of a wrong type.
 

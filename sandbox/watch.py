@@ -6,7 +6,7 @@ MEMORY is in bytes, for all processes in the sandbox together; PROCESSES counts 
 is the filter of system calls in base 64, empty for none. HOSTS are those that `proxy` allows, with
 blanks between them, empty for no network. The kernel limits the data of each process and the size
 of each file at once. This program adds up what the processes use, every 50 ms: memory that is
-theirs alone or shared between them, the most that their pipes and sockets may hold, and files in
+theirs alone or shared between them, the maximum that their pipes and sockets may hold, and files in
 their temporary folders.
 
 This program ends the sandbox when its parent exits. A process that may be killed while this program
@@ -40,7 +40,7 @@ _POLL_MS = 50
 _OPEN_FILES, _FILES = 256, 10_000
 #: Signals that wait: the kernel counts them for all programs of a user.
 _SIGNALS = 256
-#: The most bytes that a pipe holds; the filter allows no larger ones.
+#: Maximum number of bytes in a pipe; the filter allows no larger ones.
 _PIPE = 16 * 4096
 _TEMPORARY = ("tmp", "dev/shm")
 _NICENESS = -10
@@ -192,7 +192,7 @@ def _use(process: int) -> tuple[int, int]:
 
 
 def _buffers(programs: list[int]) -> int:
-    """Return the most bytes that the pipes and sockets of processes hold in the kernel."""
+    """Return the maximum number of bytes in the pipes and sockets of processes."""
     held: set[bytes] = set()
     for process in programs:
         folder = b"/proc/%d/fd" % process
@@ -204,7 +204,7 @@ def _buffers(programs: list[int]) -> int:
 
 
 def _sent() -> int:
-    """Return the most unread bytes that a socket may hold, after `setsockopt`."""
+    """Return the maximum number of unread bytes in a socket, after `setsockopt`."""
     path = "/proc/sys/net/core/wmem_max"
     with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
         return 2 * int(file.read())
@@ -229,7 +229,7 @@ def _end() -> None:
             os.waitpid(-1, 0)
 
 
-#: By the kind of an open file, the most bytes of its buffer.
+#: By the kind of an open file, the maximum number of bytes in its buffer.
 _BUFFERS = {b"pipe": _PIPE, b"socket": _sent()}
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ class Variant:
 class Description:
     """The name, the rules and the parameters of a game, and its `first_steps` and `variants`.
 
-    `title` is what people call the game.
+    `title` is what people call the game. `has_chance`: random outcomes, such as rolls of dice,
+    decide, too.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Description:
     parameters: tuple[DescribedParameter, ...]
     first_steps: str = ""
     variants: tuple[Variant, ...] = ()
+    has_chance: bool = False
 
     @property
     def example(self) -> str:
@@ -84,7 +86,7 @@ def described(name: str, make: type[Game]) -> Description:
     about = make.about or _first_paragraph(make)
     variants = tuple(Variant(f"{name}({key})", text) for key, text in make.variants.items())
     title = vars(make).get("title") or title_of(name)
-    return Description(name, title, about, parameters, make.first_steps, variants)
+    return Description(name, title, about, parameters, make.first_steps, variants, make.has_chance)
 
 
 def title_of(name: str) -> str:

@@ -145,14 +145,13 @@ def _run(bench: Bench, out: Console, markdown: bool) -> list[ResultTable]:
     return tables
 
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
 # The tables of docs/performance.md.
 #
-# A chapter lists its benchmarks, each with what its numbers mean. Below a marker it has their
+# A chapter lists its benchmarks and the meaning of their numbers. Below a marker it has their
 # results: of a single benchmark all tables, otherwise in one table the rows of each that are
 # nearest to their targets, or its first ones.
 
-
+DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
 #: Rows of each table in a shared one, and of each if a benchmark has more than two tables.
 ROWS, ROWS_OF_MANY = 2, 1
 MARKER = "<!-- results of scripts/bench, written by scripts/bench document -->"

@@ -103,9 +103,6 @@ class _Version(Struct, frozen=True):
     version: int
 
 
-#: The allowed values of fields that are enumerations, for errors.
-
-
 class BadLine(ValueError):
     """A line that is not a valid match: its number, the field, and the expected value."""
 

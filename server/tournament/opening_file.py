@@ -421,8 +421,7 @@ def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpenin
         if not written or written[0] in "#;%":
             continue
         if not _POSITION.match(written):
-            text = f"expected a position in FEN or EPD, not {written[:50]!r}"
-            yield BadOpening(number, text)
+            yield BadOpening(number, f"expected a position in FEN or EPD, not {written[:50]!r}")
             continue
         yield WrittenOpening(number, (), _named, fen=_fen(written))
 
@@ -468,11 +467,11 @@ def kind_of(path: str, text: str) -> str:
 def read(
     path: str, text: str, game: Game, most: int = 0
 ) -> Iterator[tuple[int, PlayableOpening | BadOpening]]:
-    """Yield each opening's line, from 1, and itself, or the error with the line of a mistake.
+    """Yield the line of each opening, from 1, with the opening; or the line and the error.
 
-    `kind_of` says what the file is.
-    Openings are cut to `most` moves, unless that is 0. Of openings that lead to the same position,
-    the first is used; without `most`, the others are errors.
+    `kind_of` gives the format of the file. Openings are cut to `most` moves, unless that is 0. Of
+    openings that lead to the same position, the first is used; without `most`, the others are
+    errors.
     """
     reader = _READERS.get(kind_of(path, text), read_list)
     seen: dict[State, int] = {}
@@ -515,7 +514,7 @@ def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpe
 
 
 def _begun(written: WrittenOpening, game: Game) -> tuple[Game, str]:
-    """Return the game with the first position of an opening, and that, "" for the game's own."""
+    """Return the game from an opening's first position, and its FEN, "" for the usual position."""
     if not written.fen:
         return game, ""
     try:

@@ -125,9 +125,8 @@ def test_the_buttons_stay_when_the_button_of_a_pass_goes(people: BrowserUsers) -
     page.evaluate(HEIGHTS_AT_CHANGES)
     page.get_by_role("button", name="Pass").click()
     expect(page.locator(".move").nth(1)).to_be_visible()
-    heights = page.evaluate("heights")
-    assert len(heights) > 1
-    assert len(set(heights)) == 1
+    before, without_pass, *_ = page.evaluate("heights")  # then the bot moves, and may pass, too
+    assert without_pass == before
 
 
 #: Of the numbers of cells, those that a piece covers.

@@ -323,8 +323,9 @@ class Network:
         server.on_message(lambda message: self.works and socket.send(message))
 
 
+@pytest.mark.parametrize("has_ended", [False, True])
 def test_a_network_that_swallows_packets_loses_no_move(
-    people: BrowserUsers, site: BrowserSite
+    people: BrowserUsers, site: BrowserSite, has_ended: bool
 ) -> None:
     page, name = people.guest(reduced_motion="reduce")
     with RawClient(site.server.host, site.server.port) as rival:
@@ -345,8 +346,17 @@ def test_a_network_that_swallows_packets_loses_no_move(
         page.clock.fast_forward(11_000)
         expect(page.locator("#connection")).to_contain_text("The connection is lost.")
         expect(page.locator("#away-1")).to_have_text("not connected")
+        if has_ended:
+            rival.say("resign", match=match)
+            rival.hear_until("ended")
         network.works = True
         page.clock.fast_forward(21_000)
+        if has_ended:
+            expect(page.locator("#status")).to_have_text("You won")
+            page.clock.run_for(3000)
+            expect(page.locator("#status")).to_have_text("You won")
+            expect(page.locator("#board .pieces > *")).to_have_count(0)
+            return
         expect(page.locator(".move")).to_have_count(1)  # before that, the test is the network
         assert rival.hear_until("update")["action"] == 3
         expect(page.locator("#board .unconfirmed")).to_have_count(0)

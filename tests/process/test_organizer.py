@@ -182,6 +182,7 @@ def test_a_book_of_thousands_of_openings_is_taken(spec_folder: Path, elsewhere: 
             "plies": 0,
             "near": 0,
             "lines": {},
+            "fens": {},
             "order": "shuffled",
         }
         ann.say("create_tournament", spec=told)

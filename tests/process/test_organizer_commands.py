@@ -38,7 +38,7 @@ def test_help_has_examples_for_every_subcommand() -> None:
         assert "playout-tournament" in output
     assert set(main.commands) == {
         "run", "match", "compare", "resume", "conclude", "status", "report", "export", "validate",
-        "list",
+        "list", "openings",
     }  # fmt: skip
 
 

@@ -155,7 +155,8 @@ def test_compiled_and_plain_encodings_are_equal(spec: str) -> None:
     assert fast.shape == plain.shape
     assert not plain.compiled
     if (name := spec.partition("(")[0]) in FROM_STATES | THROUGH_VIEWS:
-        assert fast.compiled == (name in FROM_STATES)
+        # The states of Go with the stage of counting have marks beside the stones.
+        assert fast.compiled == (name in FROM_STATES and not getattr(game, "counting", False))
     assert np.array_equal(fast.encode(states, last), plain.encode(states, last))
 
 

@@ -263,6 +263,12 @@ class MatchPage {
     this.#show();
   }
 
+  /** Wait no longer for the confirmation of a move: the match is over. */
+  #forgetMove() {
+    this.#sent = -1;
+    this.#unconfirmed = null;
+  }
+
   /** Take over this person's seat from another session, which first has some seconds to reconnect. */
   async #takeOver() {
     if (this.#record.over) return;
@@ -353,8 +359,10 @@ class MatchPage {
     try {
       await this.#connection.request({ type: "watch", match: id });
     } catch (error) {
+      if (error.code === "lost") return;
       // Most likely the match has ended since the page was sent.
-      if (error.code !== "lost") this.#catchUp();
+      this.#forgetMove();
+      this.#catchUp();
     }
   }
 
@@ -414,6 +422,7 @@ class MatchPage {
   #ended(event) {
     const { over, seat } = this.#record;
     if (!over) this.#record.clocks = this.#clocks.at(seconds());
+    this.#forgetMove();
     this.#record.end(event);
     this.#setClocks();
     this.#show();
