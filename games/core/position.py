@@ -177,8 +177,12 @@ class Position:
     def after(self, action: int, state: State, legal: tuple[int, ...] | None = None) -> Position:
         """Return the position after `action`, whose state and legal actions are known."""
         before = self.states
-        packed = before.with_state(state) if isinstance(before, PackedStates) else None
-        return _position(self.game, (*self.moves, action), packed or (*before, state), legal)
+        # The class of tuples first: a check by an abstract class such as Sequence takes 0.1 µs.
+        if not isinstance(before, tuple) and isinstance(before, PackedStates):
+            states: Sequence[State] = before.with_state(state)
+        else:
+            states = *before, state
+        return _position(self.game, (*self.moves, action), states, legal)
 
     def packed(self) -> Position:
         """Return the same position, which keeps its states and those to come compressed."""
@@ -230,6 +234,14 @@ def _position(
 ) -> Position:
     """Return a position of known states, without playing its moves."""
     position = object.__new__(Position)
-    for name, value in (("game", game), ("moves", moves), ("states", states), ("_legal", legal)):
-        object.__setattr__(position, name, value)
+    _set_game(position, game)
+    _set_moves(position, moves)
+    _set_states(position, states)
+    _set_legal(position, legal)
     return position
+
+
+# `object.__setattr__` takes twice as long as the descriptors of the slots.
+_set_game, _set_moves, _set_states, _set_legal = (
+    vars(Position)[name].__set__ for name in ("game", "moves", "states", "_legal")
+)

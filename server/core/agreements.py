@@ -103,6 +103,8 @@ class MatchOffers:
 
     def moved(self, seat: Seat) -> Iterator[tuple[OpenOffer, How]]:
         """Close the offers that a move of `seat` ends; yield each one with its outcome."""
+        if not self._offered and not self._open:
+            return
         self._offered = {each for each in self._offered if each[0] != seat}
         own = self._open.get(seat)
         if own and own.offer != "draw":

@@ -121,12 +121,12 @@ class Match:
     @property
     def state(self) -> State:
         """The state after the last move."""
-        return self.position.state
+        return self.position.states[-1]
 
     @property
     def ply(self) -> int:
         """The number of moves so far, which is also the number of the next move."""
-        return self.position.ply
+        return len(self._movers)
 
     @property
     def to_move(self) -> int:
@@ -213,8 +213,7 @@ class Match:
         """
         self._held = False
         self._run_clock(since)
-        deadline = self.deadline()
-        if deadline is not None and deadline < by:
+        if by and (deadline := self.deadline()) is not None and deadline < by:
             self._run_clock(since + by - deadline)
 
     def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:

@@ -82,7 +82,7 @@ class MatchSpectators:
         """
         if any(self._by_audience.values()):
             self._pending.append((move, record))
-        else:
+        elif self._withheld:
             self._take_due(move.ply)
         if move.info:
             self._withheld.append(move)
