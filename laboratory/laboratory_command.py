@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -449,7 +448,7 @@ def tune(
     found, process = tuning.test(start, tuned, confirm or conditions.confirm, betting)
     is_stronger = process.state == "stronger"
     click.echo(f"Tuned against the start, {found.pairs} fresh pairs: {found}")
-    evidence = f"evidence {math.exp(process.log_e):.3g}/{math.exp(process.bound):.3g}"
+    evidence = f"evidence {words.evidence(process)}"
     click.echo(
         f"The tuned values are {'' if is_stronger else 'not shown to be '}stronger ({evidence})"
     )

@@ -356,7 +356,7 @@ class LocalCluster:
 def local_cluster(workers: int, *, in_a_process: int = 1) -> Iterator[LocalCluster]:
     """Run a scheduler and workers with a thread each, until the end of the block.
 
-    `in_a_process`: the most workers of a process.
+    `in_a_process`: the maximum number of workers of a process.
     """
     port = reserve_port()
     address = f"tcp://127.0.0.1:{port}"

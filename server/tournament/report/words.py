@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from playout.commands.text import UNKNOWN, percent
 from playout.protocol.time_control import decimal
-from playout.ratings.sequential_tests import State
+from playout.ratings.sequential_tests import EProcess, State
 from playout.server.tournament.report.values import (
     BettingTest,
     CrosstableCell,
@@ -80,7 +80,7 @@ def _of_two(report: Report, both: HeadToHead) -> str:
     return f"{text}: {difference}{verdict}"
 
 
-def evidence(test: BettingTest) -> str:
+def evidence(test: BettingTest | EProcess) -> str:
     """Return the capital of a test by betting, and its bound: `12.5/40`."""
     return f"{_capital(test.log_e)}/{_capital(test.bound)}"
 
