@@ -276,9 +276,10 @@ class SituationTrial:
         if self._link:
             await self._link.to_bot(Frame.of({"type": "ping", "seconds": 60.0}))
         while self._messages == messages:
-            if bot.code == 0:
+            code = bot.code  # read once: the program may end at any time
+            if code == 0:
                 return
-            if bot.code is not None:
+            if code is not None:
                 raise NotPassed(f"after the match the program {bot.how_it_ended()}")
             if self._hangs():
                 raise NotPassed("after the match it neither ends nor answers the server's ping")

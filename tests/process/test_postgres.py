@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from support import postgres
 from support.postgres import Postgres, PostgresMissing
-from testbed import postgres
 
 
 def rows(cluster: Postgres, query: str) -> list[tuple[object, ...]]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
+
+from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.trial import FEWEST_OPENINGS, unused
 from playout.protocol.tournament_spec import Openings
@@ -22,7 +26,11 @@ def digest(folder: Path, **given: object) -> str:
     return lab_file.read(None, {"isolate": "never", **given}, folder).digest
 
 
-def test_files_of_games_and_openings_are_conditions(tmp_path: Path) -> None:
+def test_files_of_games_and_openings_are_conditions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(plugins.VARIABLE, "")  # the game is registered in this test only
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "mine_of_conditions.py").write_text(GAME)
     own = {"games": ["mine_of_conditions:NimOfConditions"]}
     first = digest(tmp_path, **own)
