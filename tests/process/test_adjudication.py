@@ -57,35 +57,21 @@ def test_a_server_has_its_analyst_prove_and_starts_another_when_it_is_killed(
 # From the file to the report.
 
 
-#: A player without a move, so that only the prover ends its matches.
-WAITING = """
-from playout import Player
-from playout.players import Cancelled
-
-class Waiting(Player):
-    def choose(self, position, limit, report=None):
-        self.cancelled.wait()
-        raise Cancelled
-"""
-SPEC = """
-name = "proofs"
-games = ["nim(chips=99)"]
-format = "match"
-clock = "none"
-concurrency = 1
-adjudication = { proofs = true }
-"""
-
-
 def test_a_tournament_with_proofs_from_its_file_to_its_report(tmp_path: Path) -> None:
-    (tmp_path / "waiting.py").write_text(WAITING)
     entrants = [
-        f'[[entrants]]\nname = "{name}"\nplayer = "waiting:Waiting"\n' for name in NAMES[:2]
+        f'[[entrants]]\nname = "{name}"\nplayer = "uct(time=2,solver=false)"' for name in NAMES[:2]
     ]
-    (tmp_path / "SPEC.toml").write_text(SPEC + "".join(entrants))
-    database = f"sqlite:///{tmp_path}/t.db"
-    words = ("playout-tournament", "run", "SPEC.toml", "--database", database)
-    code, output = run(*words, cwd=tmp_path)
+    # A match takes a minute at least, unless the prover answers, a process that has to start. It is
+    # asked again after each move, so players that only wait would wait for ever on a busy machine.
+    head = (
+        'name = "proofs"\ngames = ["nim(chips=99)"]\nformat = "match"\nclock = "9/move"\n'
+        "concurrency = 1\nadjudication = { proofs = true }\n"
+    )
+    file = tmp_path / "SPEC.toml"
+    file.write_text(head + "\n".join(entrants))
+    code, output = run(
+        "playout-tournament", "run", str(file), "--database", f"sqlite:///{tmp_path}/t.db"
+    )
     assert code == 0, output
     assert output.count(" (adjudication), ") == 2
     assert "cannot be proven" not in output
