@@ -290,17 +290,20 @@ def main(
         account = replace(account, name=_ladder_name(player))
     needing = {"--rated": rated, "--tournament": tournament, "--ladder": ladder}
     account.require(*(option for option, value in needing.items() if value))
+    # A game that the server refuses is refused before the player is loaded, which takes longer.
+    hosted = _hosted(ladder or game) if tournament is None else ""
     saved = account.saved(server)
     cache = _player_cache(player, options, known)
     identity = _identity(player, account.name, saved, cache)
     if ladder is not None:
         known_as = bot_version or cache.version or _digest(player, options)
-        enter = EnterLadder(game=_hosted(ladder), version=known_as[:_LONGEST_LABEL])
+        enter = EnterLadder(game=hosted, version=known_as[:_LONGEST_LABEL])
         given = context.get_parameter_source("matches") is not ParameterSource.DEFAULT
         request = PlayRequest(enter, matches if given else None)
     elif tournament is None:
-        rules = _hosted(game)
-        wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
+        wanted = _match_request(
+            hosted, challenge_bot, opponent, clock=clock, seat=seat, rated=rated
+        )
         request = PlayRequest(wanted, matches, takebacks)
     else:
         request = PlayRequest(_join(tournament))

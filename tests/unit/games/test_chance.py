@@ -218,6 +218,7 @@ def test_alphazero_refuses_chance_before_it_looks_for_a_net() -> None:
     ("command", "arguments"),
     [
         (player_command.main, ["pig", "random"]),
+        (player_command.main, ["pig", "uct(unknown=1)"]),  # before the player is loaded
         (player_command.main, ["any", "random", "--ladder", "pig", "--name", "Ada"]),
         (templates.new_bot, ["bot", "--game", "pig"]),
         (comply, ["pig", "true"]),
