@@ -68,6 +68,8 @@ def parse_options(pieces: Iterable[str]) -> dict[str, str]:
         key, equals, value = (part.strip() for part in piece.partition("="))
         if not (key and equals and value):
             raise SpecError(f"cannot read the option {piece.strip()!r}: write it as key=value")
+        if not value.isprintable():
+            raise SpecError(f"the option {key!r} must be on one line, without tabs, not {value!r}")
         if key in options:
             raise SpecError(f"the option {key!r} is given twice")
         options[key] = value

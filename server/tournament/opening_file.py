@@ -248,7 +248,7 @@ class _Game:
         if self._moves and self._moves[-1].text == _FORFEIT and has_lost_twice:  # else it castles
             self._moves.pop()
         tag, fault = self._tags.get("FEN"), self._fault()
-        fen = tag.text.strip() if tag and tag.text.strip() != "0" else ""
+        fen = " ".join(tag.text.split()) if tag and tag.text.strip() != "0" else ""
         if fault:
             yield fault
         elif self._moves:

@@ -76,6 +76,9 @@ def test_characters_that_cannot_be_seen_are_refused() -> None:
     for char in ("\0", "\x1b", "\u202e", "\ud800"):
         with pytest.raises(SpecError, match="cannot read"):
             parse(f"rave(time={char})")
+    for char in "\n\t\u2028":
+        with pytest.raises(SpecError, match="the option 'fen' must be on one line, without tabs"):
+            parse(f"chess(fen=4k3/8/8/8/8/8/8/4K3 w{char}- - 0 1)")
 
 
 def test_one_spelling_with_the_options_of_the_base() -> None:
