@@ -2,7 +2,7 @@
 
 A tuning is a folder `tunings/DIGEST` of a laboratory:
 
-    steps.jsonl     a line for each finished pair, in the order in which the values have learned
+    steps.jsonl     a line for each finished pair, in the order in which the values were adjusted
     test.jsonl      a line for each finished pair of the test of the tuned values against the start
     tuning.html     a plot of each parameter
 """
