@@ -47,6 +47,11 @@ def beginning(text: str, most: int) -> str:
     return "".join(each if each.isprintable() else "\ufffd" for each in text[:most])
 
 
+def as_file_name(text: str) -> str:
+    """Return a text with hyphens in place of all but letters, digits and underscores."""
+    return re.sub(r"[^\w]+", "-", text).strip("-")
+
+
 def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:
     """Return rows as CSV after RFC 4180, except that lines end with a line feed.
 

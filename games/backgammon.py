@@ -16,7 +16,7 @@ import numpy as np
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import lowest, without_lowest
-from playout.games.core.kernels import inlined_helper
+from playout.games.core.kernels import inlined_helper, insert
 from playout.games.core.random import GAMMA, Rng, below
 
 CHECKERS = 15
@@ -226,11 +226,7 @@ def legal(board: Board, actions: Vector) -> int:
         return n
     n = generate(board, actions, 0)
     for i in range(1, n):
-        action, j = actions[i], i
-        while j > 0 and actions[j - 1] > action:
-            actions[j] = actions[j - 1]
-            j -= 1
-        actions[j] = action
+        insert(actions, i, actions[i])
     return n
 
 
@@ -317,11 +313,11 @@ class Backgammon(KernelGame):
 
     about = (
         "Each player moves 15 checkers along 24 points to their own last six, and then bears them "
-        "off; who does so first wins. Two dice are rolled in each turn, and each number moves a "
-        "checker by as many points; equal numbers count twice. A point with two checkers of the "
-        "opponent is closed; a single one there is hit, goes to the bar, and has to enter again "
-        "before other checkers move. Both numbers must be used if possible, otherwise the higher "
-        "one. Gammons and doubling do not count: a match is one point."
+        "off. The player who first has none left wins. In each turn, a player rolls two dice, and "
+        "each number moves a checker by that many points; equal numbers count twice. A point with "
+        "two checkers of the opponent is closed; a single one there is hit, goes to the bar, and "
+        "has to enter again before other checkers move. Both numbers must be used if possible, "
+        "otherwise the higher one. Gammons and doubling do not count: a match is one point."
     )
     first_steps = (
         "Choose a move, such as 8/5 6/5: from the point 8 to 5, and from 6 to 5. Points are "
@@ -362,7 +358,7 @@ class Backgammon(KernelGame):
             if not 0 <= action < _DOUBLES + 6:
                 return ""
             name = f"{_HIGH[action]}{_LOW[action]}"
-            return f"{name[::-1]}" if state[2] == 0 and action % 2 == 0 else name
+            return name[::-1] if state[2] == 0 and action % 2 == 0 else name
         steps = self._steps(state, action)
         if not steps:
             return "pass"

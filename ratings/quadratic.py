@@ -57,7 +57,7 @@ class Quadratic:
         self._grid_terms = np.array([self._terms(each) for each in self._grid])
 
     def sides(self, step: int) -> tuple[Values, Values]:
-        """Return the two sets of values that a step compares from where the tuning stands."""
+        """Return the two sets of values that a step compares, near the current values."""
         drawn = random.Random(f"{self.seed} {step}")
         width = WIDEST + (NARROWEST - WIDEST) * step / self.steps
         first: dict[str, float] = {}

@@ -68,7 +68,7 @@ class Spsa:
         self._sums = dict.fromkeys(self.values, 0.0)
 
     def sides(self, step: int) -> tuple[Values, Values]:
-        """Return the two sets of values that a step compares from where the tuning stands."""
+        """Return the two sets of values that a step compares, near the current values."""
         moves = self._moves(step)
         plus, minus = (
             {

@@ -322,7 +322,10 @@ def count(board: Board, action: int) -> None:
 
 @helper
 def _mark_group(board: Board, stone: int) -> None:
-    """Mark a stone and those of its colour that are reached over empty points, or unmark them."""
+    """Mark a group as dead, or unmark it.
+
+    It is a stone, with those of its colour that empty points or such stones connect to it.
+    """
     colour = board[stone] % DEAD
     marked = colour if board[stone] > DEAD else colour + DEAD
     board[stone + MARK] = 1

@@ -1,4 +1,4 @@
-"""A connected player: logs in, gets matches, plays them, and reconnects after a loss."""
+"""A connected player: logs in, gets matches, plays them, and connects again when it is cut off."""
 
 from __future__ import annotations
 
@@ -656,7 +656,7 @@ _NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 
 
 class OfferAnswers:
-    """Answers offers of opponents, and makes those of a person.
+    """Answers the offers of opponents, and sends those of a person at the terminal.
 
     A program declines draws. It agrees to takebacks with the option `--takebacks`, as the bots of a
     server do.

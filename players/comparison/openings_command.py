@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -23,10 +23,12 @@ from playout import games, players
 from playout.commands import interrupts
 from playout.commands.options import add_current_folder, registered
 from playout.commands.progress import doing
+from playout.commands.text import as_file_name
 from playout.games import Game, IllegalAction, Position, SpecError, State
 from playout.games.core.random import seeded
 from playout.players import Limit
 from playout.players.comparison.workers import run_on_cores
+from playout.players.nets.files import why_not_written, write_atomically
 from playout.ratings import opening_generator
 from playout.ratings.pairs import Opening
 
@@ -104,7 +106,7 @@ def candidates(game: Game, terms: BookTerms) -> Iterator[Opening]:
 
 
 def first_image(game: Game, opening: Opening) -> State:
-    """Return the least of the positions that are images of that after an opening."""
+    """Return the least image of the position after an opening, by the symmetries of the game."""
     images = []
     for symmetry in game.symmetries:
         with contextlib.suppress(IllegalAction):  # the first position has no such symmetry
@@ -128,7 +130,7 @@ def search(task: SearchTask) -> float | None:
 
 
 class BookSearch:
-    """The search for the openings of a book, which goes on where it was stopped."""
+    """The search for the openings of a book, which continues where it was interrupted."""
 
     def __init__(self, game: Game, terms: BookTerms) -> None:
         self._terms = terms
@@ -271,8 +273,7 @@ def main(game: str, output: Path | None, **values: int | float | str) -> None:
     Pairs of matches from such openings decide a test in fewer pairs.
     """
     loaded, terms = _checked(game, values)
-    name = "".join(each if each.isalnum() else "-" for each in str(loaded)).strip("-")
-    output = output or Path(f"{name}-openings.txt")
+    output = output or Path(f"{as_file_name(str(loaded))}-openings.txt")
     partial = output.with_name(f"{output.name}.partial")
     if output.exists():
         raise click.UsageError(f"{output} exists: remove it, or choose another --output")
@@ -283,19 +284,18 @@ def main(game: str, output: Path | None, **values: int | float | str) -> None:
         if not found:
             partial.unlink()
             raise click.ClickException(
-                f"after none of {searched} openings of {terms.game} does the win rate differ from "
-                f"0.5 by {terms.beyond:g} to {terms.within:g}: use a larger --within or --longest"
+                f"{searched} openings of {terms.game} were searched, and none has a win rate that "
+                f"differs from 0.5 by {terms.beyond:g} to {terms.within:g}: use a larger --within "
+                "or --longest"
             )
-        # Both files are complete at any moment, so that a killed command goes on.
-        written = output.with_name(f"{output.name}.new")
-        written.write_text(book_text(terms, found, searched), encoding="utf-8")
-        written.replace(output)
+        write_atomically(output, book_text(terms, found, searched).encode())
         partial.unlink()
     except KeyboardInterrupt:
         click.echo("Interrupted: the same command goes on", err=True)
         raise SystemExit(130) from None
     except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+        text = f"{output} cannot be written: {why_not_written(error)}"
+        raise click.ClickException(text) from error
     click.echo(f"Wrote {output}: {len(found)} openings of {searched} searched ones")
 
 
@@ -303,9 +303,9 @@ def _checked(game: str, values: Mapping[str, int | float | str]) -> tuple[Game, 
     """Return the game and the terms. Raises UsageError."""
     terms = BookTerms(game, **values)  # type: ignore[arg-type]
     if terms.beyond > terms.within:
-        raise click.UsageError("--beyond is larger than --within: no win rate is between")
+        raise click.UsageError("--beyond is larger than --within: lower it, or raise --within")
     if terms.shortest > terms.longest:
-        raise click.UsageError("--shortest is larger than --longest")
+        raise click.UsageError("--shortest is larger than --longest: lower it, or raise --longest")
     add_current_folder(terms.player)
     try:
         loaded = games.load(registered(game))
@@ -313,4 +313,4 @@ def _checked(game: str, values: Mapping[str, int | float | str]) -> tuple[Game, 
         players.load(terms.player, loaded).close()
     except SpecError as error:
         raise click.UsageError(str(error)) from error
-    return loaded, BookTerms(**{**asdict(terms), "game": str(loaded)})
+    return loaded, replace(terms, game=str(loaded))

@@ -1,9 +1,10 @@
-"""Principal-variation search with an evaluation: alpha-beta, whose later moves are first refuted.
+"""Principal-variation search with an evaluation: alpha-beta that tries to refute all later moves.
 
-Late moves are searched less deep at first. At the horizon, forcing moves are searched on
-(quiescence), unless the player to move is better off without them: those of the kernel `forcing` of
-a game, otherwise moves that remove pieces. Values are whole numbers for the player to move: the sum
-of an evaluation times SCALE, and beyond CERTAIN proven results, the sooner the greater.
+A search with a window of one shows whether a later move is better than the best so far; late moves
+are first searched less deep. At the horizon only forcing moves are searched (quiescence), unless
+the player to move is better off without them: those of the kernel `forcing` of a game, otherwise
+moves that remove pieces. Values are whole numbers for the player to move: the sum of an evaluation
+times SCALE; those beyond CERTAIN are proven results, and the sooner a win, the greater its value.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from playout.players.evaluations.tables import (
     sum_at,
 )
 
-#: The value of a sum of 1; the greatest one of a sum, where a win is beyond doubt; and that of a
-#: win, less the number of plies to it.
+#: The value of a sum of 1, the maximum value of a sum, and the value of a win, less the number of
+#: plies to it.
 SCALE, CERTAIN, WON = 5_000, 100_000, 1_000_000
 #: Beyond all values.
 MOST = 1 << 30
@@ -282,16 +283,17 @@ _REDUCTIONS = np.array(
         for divisor in (1.8, 1.2)
     ]
 )
-#: With at most so many plies left, a value above what is needed by a margin for each is enough, and
-#: late moves are left out of positions whose value is too low: with one ply left, from the fourth
-#: on.
+#: With at most this many plies left, a position is not searched if its evaluation is at least beta
+#: and a margin for each ply; if it is at most alpha, late moves are left out: with one ply left,
+#: from the fifth on.
 _JUDGED_TO, _LEFT_OUT = 6, 3
-#: A position with fewer actions is taken for one after a threat, such as a check.
+#: A position with fewer actions counts as threatened, as in check.
 _FREE = 6
 #: Forcing moves score more than the first number, killers at least the second; the history gives
 #: other moves less than that.
 _FORCING, _KILLER = 1 << 26, 1 << 24
-#: The most that a cutoff adds to the history, and the share of the old that it then takes away.
+#: A cutoff with d plies left adds 16 d² to the history of its action, and subtracts the share
+#: d² / _SHARE of the old value; d² counts as _MOST_ADDED at most.
 _MOST_ADDED, _SHARE = 400, 1024
 
 
@@ -400,7 +402,7 @@ def value_of(
             late = _LEFT_OUT + depth * depth
     further = depth - 1
     if n == 1 or (n < _FREE and state[FORCES] != 0 and depth > 2 and ply < 2 * state[DEPTH]):
-        further = depth  # what answers a threat takes no depth
+        further = depth  # the answer to a threat takes no depth
     score_actions(search, kernels, ply, n, move)
     lowest, best, best_action = alpha, -MOST, -1
     for place in range(n):

@@ -449,8 +449,8 @@ class GtpClock(ReportedClock):
 _LONGEST = 60
 #: Maximum number of moves in a line that is written.
 MOST_MOVES = 50
-#: The time between two lines, in hundredths of a second: if the other program does not give it, and
-#: the least, because a report takes a millisecond or more.
+#: The time between two lines, in hundredths of a second: the default, and the minimum, because a
+#: report takes a millisecond or more.
 DEFAULT_INTERVAL, LEAST_INTERVAL = 50, 10
 #: The unit of win rates in ten-thousandths.
 _WHOLE = 10_000
@@ -517,7 +517,7 @@ def _fraction(text: str, *, is_kata: bool) -> float:
 
 
 class AnalysisRequest(NamedTuple):
-    """The arguments: the seat, if given, the seconds between two lines, and the number of moves.
+    """The arguments of an analysis: the seat, if given, seconds between lines, number of moves.
 
     `is_kata`: whether the lines have the form of KataGo.
     """

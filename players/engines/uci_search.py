@@ -308,7 +308,7 @@ class SearchBudget:
     def left(self) -> Limit | None:
         """Return the time and the nodes that are left; None if either is used up.
 
-        Without any limit, it is an infinite time.
+        Without a limit, the time is infinite.
         """
         seconds, nodes = self._limit.seconds, self._limit.simulations
         if nodes is not None:

@@ -22,6 +22,7 @@ from playout.cluster import dask_option, require_dask
 from playout.commands import toml_table
 from playout.commands.cores import usable_cores
 from playout.commands.options import FiniteRange, OptionGroup, game_option
+from playout.commands.text import as_file_name
 from playout.games import SpecError
 from playout.games.core import plugins, spec
 from playout.players import Limit, PlayerError
@@ -185,7 +186,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...], kind:
         raise click.UsageError(str(error)) from error
     chosen = _chosen(str(rules), kind, seed, changes)
     size = _evaluation_size(chosen) if kind == EVALUATION else _net_size(chosen)
-    folder = RunFolder.create(path or Path(_folder_name(str(rules))), chosen)
+    folder = RunFolder.create(path or Path(as_file_name(str(rules))), chosen)
     click.echo(
         f"{folder.path}: made, for {size}.\n"
         f"Settings: {folder.settings_file}\n"
@@ -241,10 +242,6 @@ def _line(change: str) -> str:
     except tomllib.TOMLDecodeError:
         value = toml_table.notation(value)
     return f"{key} = {value}"
-
-
-def _folder_name(game: str) -> str:
-    return re.sub(r"[^\w]+", "-", game).strip("-")
 
 
 @main.command()

@@ -69,9 +69,10 @@ def test_a_killed_command_goes_on_to_the_same_book(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (("nim", "--number", "5"), "after none of "),
-        (("nim", "--beyond", "0.3"), "--beyond is larger than --within"),
-        (("nim", "--shortest", "9"), "--shortest is larger than --longest"),
+        (("nim", "--number", "5"), "none has a win rate that differs from 0.5 by 0 to 0.15: use a"),
+        (("nim", "--output", "none/b.txt"), "none/b.txt cannot be written: No such file"),
+        (("nim", "--beyond", "0.3"), "--beyond is larger than --within: lower it"),
+        (("nim", "--shortest", "9"), "--shortest is larger than --longest: lower it"),
         (("nimm",), "unknown game 'nimm'"),
         (("pig",), "there are no books of openings of games with chance, such as pig"),
         (("nim", "--player", "no_one"), "unknown player 'no_one'"),

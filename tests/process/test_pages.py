@@ -239,7 +239,9 @@ def test_the_filter_of_matches_keeps_what_was_chosen(site: HttpSite) -> None:
     assert {name: entered[name] for name in chosen} == chosen
     assert site.seeded.unfinished not in page.matches(), "its result is unknown"
     fresh = page_of(site, "/matches")
-    assert NIM in {a.get("value") for tag, a in fresh.elements if tag == "option"}
+    offered = {a.get("value") for tag, a in fresh.elements if tag == "option"}
+    assert NIM in offered
+    assert offered & {*games.names()} == {*PLAYABLE}
     options = [a for tag, a in fresh.elements if tag == "option" and "lang" not in a]
     assert not any("selected" in each for each in options)
 

@@ -22,6 +22,7 @@ from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
 from playout.server.export import jsonl, sgf, writer
 from playout.server.model.offered_bots import by_strength
+from playout.server.runtime.game_compilation import described_games
 from playout.server.storage.database import whole_analysis
 from playout.server.storage.results import RESULTS, MatchFilter
 from playout.server.web.archive import Archive
@@ -54,12 +55,14 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     parameters = Parameters(request, (*MatchFilter._fields, "page"))
     match_filter = parameters.match_filter
     chosen = {match_filter.game} if match_filter.game else set()
+    described, missing = await source.archive.run_in_thread(described_games)
+    hosted = {*(each.name for each in described), *missing}
     return await source.render(
         "matches.html",
         request.language,
         match_filter=match_filter,
         query={name: value for name, value in match_filter._asdict().items() if value},
-        games=sorted({*games.names(), *chosen, *(await source.archive.games())[:_SUGGESTED]}),
+        games=sorted(hosted | chosen | {*(await source.archive.games())[:_SUGGESTED]}),
         players=await source.archive.latest_players(_SUGGESTED),
         results=RESULTS,
         running=source.lookup.running(match_filter),

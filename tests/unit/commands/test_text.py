@@ -8,8 +8,13 @@ from datetime import datetime
 
 import pytest
 
-from playout.commands.text import csv_text, utc
+from playout.commands.text import as_file_name, csv_text, utc
 from playout.protocol.tournament_spec import without_folders
+
+
+def test_the_name_of_a_file_has_letters_digits_underscores_and_hyphens() -> None:
+    assert as_file_name("mnk(m=8,n=8,k=5)") == "mnk-m-8-n-8-k-5"
+    assert as_file_name("connect_four") == "connect_four"
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t@", "\u3000-", "\uff1d", "'"])
