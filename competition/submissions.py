@@ -82,12 +82,11 @@ class Submission(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """The operator's changes: a deadline, which counts if it is later than that of the file.
+    """The changes that an operator has made to a running competition.
 
-    `banned` are teams.
-
-    `retried` has the times at which failed submissions were put into the queue again, in seconds
-    since 1970, by their numbers.
+    `deadline` replaces the deadline of the file if it is later. `banned` are teams. `retried` has
+    the times at which failed submissions were put into the queue again, in seconds since 1970, by
+    the numbers of the submissions.
     """
 
     deadline: float = 0.0

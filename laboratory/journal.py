@@ -30,9 +30,9 @@ class VersionTest(msgspec.Struct, frozen=True):
     `conditions` is a digest, `tried` the number of candidates against the base in earlier tests.
     `of` is the number of the test that a confirmation belongs to, otherwise 0. `state` is "open"
     until a verdict: "stronger" with the name of the `winner`, "not stronger", or "undecided" if it
-    can go on. A confirmation is "confirmed". `players` has the player with its options of each
-    version, or an empty text. `elo` is that of the winner, or of the candidate with the most
-    evidence, and `elo_low` and `elo_high` are the ends of its interval.
+    can go on. A confirmation is "confirmed". `players` has a text for each version: the player with
+    its options, or "" for a bot. `elo` is the estimate for the winner, or else for the candidate
+    with the most evidence; `elo_low` and `elo_high` are the ends of its interval.
     """
 
     number: int

@@ -421,9 +421,9 @@ def tune(
 ) -> None:
     """Find better values of the options of PLAYER, or of the bot in the folder.
 
-    Each pair compares two sets of values of the parameters in lab.toml. One or two parameters have
-    the values that a quadratic model fitted to the results finds best; of more, the values move
-    towards the better side (SPSA). At the end, fresh pairs test the result against the start.
+    Each pair compares two sets of values of the parameters in lab.toml. With one or two parameters,
+    a quadratic model is fitted to all results; with more, the values move towards the better side
+    (SPSA). At the end, fresh pairs test the tuned values against the start values.
     """
     conditions = _conditions(folder, file, {})
     if simulations and player is None:
@@ -442,7 +442,7 @@ def tune(
     click.echo(f"Start: {terms.named(start)}\nTuned: {terms.named(tuned)}")
     click.echo(f"The values after each pair: {tuning.draw()}")
     if terms.named(start) == terms.named(tuned):
-        click.echo("The values are those of the start.")
+        click.echo("The tuned values are the start values.")
         sys.exit(NOT_STRONGER)
     betting = Betting(elo1=conditions.elo1, alpha=conditions.alpha, beta=conditions.beta)
     found, process = tuning.test(start, tuned, confirm or conditions.confirm, betting)

@@ -131,12 +131,15 @@ Built = tuple[Entrant, Build | None]
 STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 
 
-#: A confirmation uses no opening of its test, if this many others are left.
+#: A confirmation avoids the openings of its test if at least this many others remain.
 FEWEST_OPENINGS = 64
 
 
 def unused(openings: Openings, seed: int, played: int) -> Openings:
-    """Return given openings without those of the first `played` pairs of a test with this seed."""
+    """Return the given openings that remain after the first `played` pairs of a test.
+
+    The test had this seed. A game with fewer than FEWEST_OPENINGS remaining ones keeps all.
+    """
     lines, fens = dict(openings.lines), dict(openings.fens)
     for game, given in openings.lines.items():
         both = list(zip(given, fens.get(game) or itertools.repeat(""), strict=False))

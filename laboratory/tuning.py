@@ -2,7 +2,7 @@
 
 A tuning is a folder `tunings/DIGEST` of a laboratory:
 
-    steps.jsonl     a line for each finished pair, in the order in which the values have learned
+    steps.jsonl     a line for each finished pair, in the order in which the values were adjusted
     test.jsonl      a line for each finished pair of the test of the tuned values against the start
     tuning.html     a plot of each parameter
 """
@@ -17,7 +17,6 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -27,6 +26,7 @@ import tomli_w
 
 from playout import players
 from playout.commands import interrupts
+from playout.commands.html_page import page, section
 from playout.commands.progress import doing
 from playout.games import SpecError, load
 from playout.games.core import spec
@@ -48,12 +48,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 #: The height of the plot of a parameter, in pixels.
 _HEIGHT = 200
-_STYLE = """\
-body { font: 15px sans-serif; max-width: 60em; margin: 1em auto; padding: 0 1em }
-.plot { font-size: 12px; overflow: visible }
-.grid { stroke: #ddd } .bound { stroke: #b40; stroke-dasharray: 4 }
-.curve { fill: none; stroke: #06c; stroke-width: 2 }
-"""
 
 
 class LearnedPair(msgspec.Struct, frozen=True):
@@ -201,11 +195,12 @@ def require_parameters(conditions: Conditions, *, program: bool) -> None:
 def _files(tables: Sequence[str]) -> Iterator[list[str]]:
     """Yield the paths of files with the tables, empty for an empty one, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="playout-tune-") as folder:
-        paths = [str(Path(folder, f"{place}.toml")) if each else "" for place, each in
-                 enumerate(tables)]  # fmt: skip
-        for path, each in zip(paths, tables, strict=True):
-            if path:
-                Path(path).write_text(each, encoding="utf-8")
+        paths = []
+        for place, table in enumerate(tables):
+            path = Path(folder, f"{place}.toml")
+            if table:
+                path.write_text(table, encoding="utf-8")
+            paths.append(str(path) if table else "")
         yield paths
 
 
@@ -280,7 +275,7 @@ class Tuning:
 
     def draw(self) -> Path:
         """Write the plot of each parameter; return its path."""
-        parts = [f"<h1>{escape(self._terms.player)}, {escape(self._terms.game)}</h1>"]
+        body = []
         pairs = len(self._history) - 1
         for each in self._terms.parameters:
             values = [step[each.name] for step in self._history]
@@ -290,10 +285,10 @@ class Tuning:
             shapes.append(plane.curve("curve", list(enumerate(values))))
             last = each.shown(self._method.result[each.name])
             title = f"{each.name} after each pair; tuned: {last}"
-            parts += [f"<h2>{escape(title)}</h2>", plot.svg(title, _HEIGHT, shapes)]
+            body.append(section(title, plot.svg(title, _HEIGHT, shapes)))
         path = self.folder / "tuning.html"
-        head = f'<!doctype html><meta charset="utf-8"><title>Tuning</title><style>{_STYLE}</style>'
-        path.write_text("\n".join([head, *parts, ""]), encoding="utf-8")
+        name = f"Tuning of {self._terms.player} in {self._terms.game}"
+        path.write_text(page(name, body), encoding="utf-8")
         return path
 
     @contextlib.contextmanager

@@ -35,6 +35,8 @@ _SIGNS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
 #: Maximum number of choices that are listed.
 _MOST_CHOICES = 20
+#: Maximum number of characters of a value that are shown.
+_MOST_SHOWN = 50
 
 
 def in_words(error: Exception, kind: type | None = None) -> str:
@@ -68,7 +70,8 @@ def fault_of(error: Exception, kind: type | None = None) -> tuple[str, str]:
     if found := _VALUE.fullmatch(text):
         choices = _choices(kind, path)
         expected = f"one of {', '.join(choices)}" if choices else "a known value"
-        return path, f"must be {expected}, not {found[1][:50]}"
+        value = found[1] if len(found[1]) <= _MOST_SHOWN else f"{found[1][: _MOST_SHOWN - 1]}…"
+        return path, f"must be {expected}, not {value}"
     return path, _fault(text)
 
 

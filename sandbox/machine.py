@@ -107,15 +107,7 @@ def _found(sandbox: Sandbox, facts: dict[str, object], attempts: dict[str, str])
     """Return what a program in a sandbox can do but must not, or why it does not run."""
     words = [sys.executable, "-I", "-S", "-c", _PROGRAM, json.dumps(facts), json.dumps(attempts)]
     try:
-        done = subprocess.run(
-            sandbox.words(words),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_RUN_S,
-            check=False,
-        )
+        done = _ended(sandbox.words(words), _RUN_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"cannot be run: {error}"
     lines = done.stdout.splitlines()
@@ -211,16 +203,21 @@ def _seccomp() -> str:
 def _fault(words: list[str]) -> str:
     """Run a command; return its last error, empty if it succeeds."""
     try:
-        done = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_START_S,
-            check=False,
-        )
+        done = _ended(words, _START_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     output = done.stderr.strip().splitlines() or [f"it ends with exit code {done.returncode}"]
     return output[-1] if done.returncode else ""
+
+
+def _ended(words: list[str], longest_s: float) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end. Raises OSError, TimeoutExpired."""
+    return subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=longest_s,
+        check=False,
+    )

@@ -11,8 +11,8 @@ from playout.server.core.match import Refused
 
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
-#: Maximum number of messages before `hello`, a second and at once: many connections could send as
-#: many.
+#: Maximum number of messages of a connection before `hello`: in each second, and at once. It is low
+#: because a client may open many connections.
 FIRST_RATE, FIRST_BURST = 5.0, 20.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5

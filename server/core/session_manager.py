@@ -320,8 +320,8 @@ class SessionManager:
     ) -> bool:
         """Whether a connection may say hello: above the limit only an administrator's.
 
-        A connection that was above the limit has the room of one that has left since. Otherwise it
-        is closed, after an error in reply to its request `re`.
+        A connection that came when the limit was reached may stay if another one has been closed
+        since. Otherwise it is closed, after an error in reply to its request `re`.
         """
         if number not in self._reserved or (account and account.administrator):
             return True

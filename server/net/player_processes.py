@@ -33,9 +33,9 @@ _HOST = "127.0.0.1"
 _PLAYER = "playout.commands.entry_points:player"
 _ANALYST = "playout.players.analyst.analyst_process:main"
 _COMMAND = "playout.commands.entry_points:server"
-#: What a bot says while it prepares itself.
+#: The last line of a bot's output while it prepares to play.
 _DOING = re.compile(r"(?:Compiling|Loading|Preparing) .* \.\.\.( [0-9]+ s)?$")
-#: Seconds between two looks at what a bot says, and in which it may say that it prepares itself.
+#: Seconds between two looks at a bot's output, and in which a bot may prepare to play.
 _LOOK_AT_BOTS_S, _MOST_START_S = 2.0, 900.0
 #: Seconds in which a bot that has lost its connection tries to reconnect.
 _RETRY_S = 5
@@ -73,7 +73,7 @@ class BotProcesses:
     ) -> None:
         """`factory` makes the connections; `ended` is given the bot's id and why it exited.
 
-        `starting` is given the id and what a bot does, while it says that it prepares itself: it
+        `starting` is called with the id of a bot and its work, in words, while it is not ready: it
         may have functions to compile. Raises CannotListenError.
         """
         self._reactor = reactor

@@ -57,7 +57,7 @@ class Format(ABC):
         self.entrants = len(spec.entrants)
         self.rounds = spec.rounds
         self.concurrency = spec.concurrency
-        #: The complete pairs that had the moves of earlier ones: they are points, but no evidence.
+        #: Complete pairs with the moves of earlier ones: they count as points, not as evidence.
         self.repeated: set[Key] = set()
 
     @classmethod

@@ -317,7 +317,7 @@ class HttpChannel(http.HTTPChannel):
         """Do nothing, so that the timeout is that of a whole request, not of each byte."""
 
     def loseConnection(self) -> None:
-        """Close the connection when the peer has read all output, or has stopped to read."""
+        """Close the connection when the peer has read all output, or has stopped reading."""
         super().loseConnection()  # type: ignore[no-untyped-call]
         self.setTimeout(self.site.timeOut)  # type: ignore[no-untyped-call]
 

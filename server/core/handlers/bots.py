@@ -47,7 +47,7 @@ from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import for_game
 from playout.server.model.records import Account, converted
 
-#: Seconds in which a bot must connect after it was started, or has said that it prepares itself.
+#: Seconds in which a bot must connect after its start, or after its last report that it prepares.
 CONNECT_S = 30.0
 #: Seconds in which a challenger that has lost its connection before its first move must come back
 #: for its match to continue, and one whose page was closed or loaded again. After its first move,
@@ -286,7 +286,7 @@ class BotManager:
         self._start_processes()
 
     def process_starting(self, key: str, what: str, now: float) -> None:
-        """Wait longer for a bot that prepares itself, and send its rival what it does."""
+        """Wait longer for a bot that is not ready yet, and notify its rival of the reason."""
         bot = self._bots.get(key)
         if bot is None or bot.connected:
             return

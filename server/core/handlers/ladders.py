@@ -219,7 +219,7 @@ class Ladders:
         if game not in self._ladders and others >= MOST_LADDERS:
             text = f"a session may be on {MOST_LADDERS} ladders at once, and yours is"
             raise Refused(Code.TOO_MANY, text)
-        ladder = self._ladders.get(game) or self._open(LadderState(game), clock)
+        ladder = self._ladders.get(game) or self._new(LadderState(game), clock)
         player = LadderPlayer(session.account.id, request.version)
         if session.key not in ladder.sessions:
             ladder.require_no_absence(player.account, origin.now)
@@ -229,6 +229,7 @@ class Ladders:
             raise Refused(Code.TOO_MANY, text)
         if not (session.opened or ladder.state.knows(player)):
             self._count_version(session, origin.now)
+        self._ladders[game] = ladder  # not before: a refused request leaves no ladder
         index = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, index, request.matches)
         self._context.send_to(session, Ok(re=request.id))
@@ -591,8 +592,11 @@ class Ladders:
     # The rest.
 
     def _open(self, state: LadderState, clock: str) -> Ladder:
-        ladder = self._ladders[state.game] = Ladder(state, self._openings(state.game), clock)
+        ladder = self._ladders[state.game] = self._new(state, clock)
         return ladder
+
+    def _new(self, state: LadderState, clock: str) -> Ladder:
+        return Ladder(state, self._openings(state.game), clock)
 
     def _openings(self, game: str) -> LadderOpenings:
         return LadderOpenings(game, lambda: self._context.random.getrandbits(32))

@@ -22,7 +22,7 @@ const [FALL_MS, SLIDE_MS, FLIP_MS] = [60, 160, 240];
 const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
 /** The largest font size at which two digits in the corner of a cell do not reach its piece. */
 const CORNER = 8;
-/** The moves without a cell that are not what a player wants at most times. */
+/** Moves without a cell whose buttons do not stand out, as players rarely want them. */
 const PLAIN = ["pass", "continue"];
 /** The classes of what belongs to player 1 and player 2. */
 const OWNERS = ["", "first", "second"];

@@ -319,6 +319,14 @@ def test_a_ladder_without_sessions_and_results_is_forgotten() -> None:
         assert harness.hub.ladders.get("nim(chips=5)") is None
 
 
+def test_a_refused_entrant_leaves_no_ladder() -> None:
+    harness = HubHarness(versions_per_hour=1)
+    ann = member(harness, "Ann")
+    ann.ask(EnterLadder(id=1, game=GAME), Ok)
+    assert ann.refused(EnterLadder(game="nim(chips=5)")) is Code.RATE_LIMITED
+    assert harness.hub.ladders.get("nim(chips=5)") is None
+
+
 def test_an_account_and_an_address_enter_only_some_new_versions_in_an_hour() -> None:
     harness = HubHarness(versions_per_hour=3)
     accounts = [harness.client(f"Ann {n}", guest=False) for n in range(5)]

@@ -80,6 +80,12 @@ def test_every_kind_of_error_is_a_sentence(message: dict[str, Any], text: str) -
     assert not {"`", "$"} & {*told.replace("+$'", "")}
 
 
+def test_a_value_that_is_cut_says_so() -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.json.decode(b'{"need": 1, "colour": "%s"}' % (b"x" * 60), type=Each)
+    assert fault_of(caught.value, Each)[1].endswith(f"not '{'x' * 48}…")
+
+
 def test_a_number_out_of_range_and_a_whole_message() -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.json.decode(b'{"need": 1, "share": 1e999}', type=Each)
