@@ -270,7 +270,7 @@ _DEFAULT = BookTerms("")
 def main(game: str, output: Path | None, **values: int | float | str) -> None:
     """Write a book of openings of GAME after which neither side is ahead.
 
-    Pairs of matches from such openings decide a test in fewer pairs.
+    Tournaments and tests use the file as `openings.file`.
     """
     loaded, terms = _checked(game, values)
     output = output or Path(f"{as_file_name(str(loaded))}-openings.txt")
