@@ -211,7 +211,7 @@ def test_an_offer_covers_nothing_of_the_board(people: BrowserUsers, site: Browse
         match = rival.hear_until("started")["match"]
         rival.say("move", match=match, ply=0, action=3)
         play_on(page, random.Random(1), most=1)
-        rival.hear_until("update")
+        rival.hear_until("update", ply=1)
         rival.say("offer", match=match, offer="draw", ply=2)
         offers = page.locator("#offers")
         expect(offers).to_contain_text("draw")
