@@ -27,7 +27,7 @@ from playout.agents.journal import (
     StartedMatch,
     StoredAnswer,
 )
-from playout.agents.measures import fitted
+from playout.agents.measures import ended, fitted, place
 from playout.agents.models import (
     ModelAnswer,
     ModelBusy,
@@ -152,32 +152,37 @@ class Arena:
     def _next(self, owner: str) -> tuple[Contest, int] | None:
         """Take the next pair of a model, or of players with ""; None if there is no other."""
         with self._changed:
-            mine = [c for c in self.contests if (c.two[0].model or _NOBODY).name == owner]
-            open_ = [c for c in mine if len(self._taken[c.digest]) < c.pairs]
-            keys = {c.digest: key for c in open_ if (key := self._priority(c)) is not None}
-            if not keys:
+            found: list[tuple[float, Contest]] = []
+            for game in map(str, self._benchmark.games):
+                found += self._open(owner, game)
+            if not found:
                 return None
-            contest = next(c for c in open_ if c.digest == min(keys, key=lambda one: keys[one]))
+            contest = min(found, key=lambda each: each[0])[1]
             taken = self._taken[contest.digest]
             pair = next(n for n in range(contest.pairs) if n not in taken)
             taken.add(pair)
             return contest, pair
 
-    def _priority(self, contest: Contest) -> tuple[float, float] | None:
-        """Return the place of a contest in the order of the next pairs; None if it needs none."""
-        begun = len(self._taken[contest.digest])
-        one, other = contest.two
-        if begun < _FIRST or not one.model:
-            return min(begun, _FIRST), begun
-        game = str(contest.game)
-        ratings = fitted(self._benchmark, self._journal, self.contests, game)
-        if self._benchmark.certain and all(
-            ratings[each.name].error <= self._benchmark.certain
-            for each in contest.two
-            if each.model
-        ):
-            return None
-        return _FIRST, abs(ratings[one.name].elo - ratings[other.name].elo)
+    def _open(self, owner: str, game: str) -> list[tuple[float, Contest]]:
+        """Return the contests of a game that need another pair, the lowest number first."""
+        mine = [
+            (len(self._taken[each.digest]), each)
+            for each in self.contests
+            if str(each.game) == game and (each.two[0].model or _NOBODY).name == owner
+        ]
+        open_ = [(float(begun), each) for begun, each in mine if begun < each.pairs]
+        if not owner or any(begun < _FIRST for begun, _ in open_):
+            return open_
+        matches = list(ended(self._journal, self.contests, game))
+        terms, ratings = self._benchmark, fitted(self._benchmark, matches)
+        places = {name: place(terms, matches, ratings, name) for name in ratings}
+        found = []
+        for _, each in open_:
+            one, other = (who.name for who in each.two)
+            near = [places[who.name] for who in each.two if who.model]
+            if not all(at and at[1].error <= terms.certain for at in near):
+                found.append((_FIRST + abs(ratings[one].elo - ratings[other].elo), each))
+        return found
 
     def _play_pair(self, contest: Contest, pair: int) -> None:
         """Play both matches of a pair from where they stand in the journal."""

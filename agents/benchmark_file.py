@@ -101,8 +101,8 @@ class Benchmark:
     """A benchmark. `pairs` is the maximum for each contest, `calibration` that between players.
 
     Further attempts at a move after a fault are `retries`; `seconds` and `tokens` limit an answer,
-    `cost` is the budget. A contestant has no more pairs in a game once the half-width of its 95 %
-    interval is at most `certain` Elo.
+    `cost` is the budget. A model has no more pairs in a game once its rating relative to the
+    nearest opponent is known to ±`certain` Elo.
     """
 
     name: str
@@ -250,9 +250,9 @@ def _model(table: TomlTable, path: Path) -> ModelConfig:
 
 def _check(found: Benchmark, top: TomlTable) -> None:
     """Add a fault for names that are used twice, and for opponents that cannot play a game."""
-    names = [each.name for each in (*found.contestants, *found.anchors)]
-    if len({*names}) < len(names):
-        top.fault("two models, prompts or opponents have the same name", "models")
+    both = [*found.contestants, *found.anchors]
+    if min(len({x.name for x in both}), len({repr(x.definition) for x in both})) < len(both):
+        top.fault("two models, prompts or opponents are the same, or have the same name", "models")
     for game in found.games:
         try:
             openings(game, found.plies, found.seed, 1)

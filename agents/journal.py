@@ -41,6 +41,11 @@ class StartedMatch(Struct, frozen=True, tag="match"):
     players: tuple[str, str]
     opening: tuple[int, ...]
 
+    @property
+    def is_return(self) -> bool:
+        """Whether it is the second match of the pair, with colours swapped."""
+        return self.match.endswith("b")
+
 
 class SentRequest(Struct, frozen=True, tag="request"):
     """A request for the move at `ply`, about to be sent; it costs at most `cost`."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from playout.agents.benchmark_file import Benchmark, Contest, Contestant
 from playout.agents.journal import BenchmarkJournal, MatchRecord, StoredAnswer
@@ -30,36 +30,55 @@ class Fitted(NamedTuple):
 
 def fitted(
     benchmark: Benchmark,
-    journal: BenchmarkJournal,
-    contests: Sequence[Contest],
-    game: str,
+    matches: Iterable[MatchRecord],
     *,
     by_play: bool = False,
+    zero: str = "",
 ) -> dict[str, Fitted]:
-    """Return the ratings of all contestants in a game; the weakest player of Playout has 0.
+    """Return the ratings of all contestants from matches of one game.
 
-    Without players, the average has 0. A forfeit is a loss; `by_play` leaves these matches out.
+    The contestant `zero` has 0, by default the weakest player of Playout; without players, the
+    average has 0. A forfeit is a loss; `by_play` leaves these matches out.
     """
     anchors = [each.name for each in benchmark.anchors]
     names = [*anchors, *(each.name for each in benchmark.contestants)]
     counts: dict[tuple[int, int], list[int]] = {}
-    for match in ended(journal, contests, game):
-        assert match.result
-        if not (by_play and match.result.forfeit):
+    for match in matches:
+        if match.result and not (by_play and match.result.forfeit):
             one, other = map(names.index, match.started.players)
             counts.setdefault((one, other), [0, 0, 0])[_PLACES[match.result.winner]] += 1
     outcomes = {movers: Outcomes(*each) for movers, each in counts.items()}
-    found = rate(len(names), outcomes, 0 if anchors else None)
+    found = rate(len(names), outcomes, names.index(zero) if zero else 0 if anchors else None)
     return dict(zip(names, map(Fitted, found.elo, found.error), strict=True))
+
+
+def place(
+    benchmark: Benchmark, matches: Sequence[MatchRecord], ratings: Mapping[str, Fitted], name: str
+) -> tuple[str, Fitted] | None:
+    """Return the opponent nearest in rating, and the rating relative to it; None without one.
+
+    Its error has nothing of the distance to the weakest player.
+    """
+    others = {each.name for each in benchmark.anchors or benchmark.contestants} - {name}
+    if not others:
+        return None
+    nearest = min(others, key=lambda other: abs(ratings[other].elo - ratings[name].elo))
+    return nearest, fitted(benchmark, matches, zero=nearest)[name]
 
 
 def ended(
     journal: BenchmarkJournal, contests: Iterable[Contest], game: str
 ) -> Iterator[MatchRecord]:
-    """Yield the matches of the contests in a game that have a result."""
-    digests = {each.digest for each in contests if str(each.game) == game}
+    """Yield the matches of the contests in a game that have a result.
+
+    Their contestants get the names in the current file.
+    """
+    two = {c.digest: tuple(who.name for who in c.two) for c in contests if str(c.game) == game}
     for match in list(journal.matches.values()):
-        if match.result and match.started.contest in digests:
+        names = two.get(match.started.contest)
+        if match.result and names:
+            one, other = names[::-1] if match.started.is_return else names
+            match.started = structs.replace(match.started, players=(one, other))
             yield match
 
 
@@ -97,9 +116,10 @@ class Measured(Struct, frozen=True, kw_only=True):
     """A contestant in a game, or with an empty `game` in all of them.
 
     `forfeits` are not among the `lost` matches; `won` has the `gifts`, the forfeits of opponents.
-    `elo_by_play` leaves forfeits out. `illegal_first` is the share of moves whose first answer was
-    no legal move, `illegal_last` that of moves after which the match was forfeited. `tokens`,
-    `seconds` and `cost` are means for a move, with all attempts. None is unknown.
+    `elo_by_play` leaves forfeits out. `lead` is the Elo relative to the `nearest` opponent.
+    `illegal_first` is the share of moves whose first answer was no legal move, `illegal_last` that
+    of moves after which the match was forfeited. `tokens` and `seconds` are means for a move, with
+    all attempts; `cost` is that of all `moves`. None is unknown.
     """
 
     name: str
@@ -113,6 +133,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     gifts: int
     elo: Estimated | None
     elo_by_play: Estimated | None
+    nearest: str
+    lead: Estimated | None
     illegal_first: Estimated | None
     illegal_last: Estimated | None
     tokens: Estimated | None
@@ -126,11 +148,11 @@ def measured(
 ) -> list[Measured]:
     """Return the measures of each contestant in each game, and in all if there are several."""
     games = [str(each) for each in benchmark.games]
+    played = {game: list(ended(journal, contests, game)) for game in games}
     fits = {
-        game: [fitted(benchmark, journal, contests, game, by_play=each) for each in (False, True)]
+        game: [fitted(benchmark, played[game], by_play=each) for each in (False, True)]
         for game in games
     }
-    played = {game: list(ended(journal, contests, game)) for game in games}
     rows = [[game] for game in games]
     found = []
     for each in (*benchmark.contestants, *benchmark.anchors):
@@ -138,7 +160,8 @@ def measured(
             elos = [mean_rating([fits[game][kind][each.name] for game in row]) for kind in (0, 1)]
             matches = [match for game in row for match in played[game]]
             game = row[0] if len(row) == 1 else ""
-            found.append(_measure(each, game, matches, elos))
+            near = place(benchmark, matches, fits[game][0], each.name) if game else None
+            found.append(_measure(each, game, matches, elos, near))
     return found
 
 
@@ -149,7 +172,11 @@ def mean_rating(ratings: Sequence[Fitted]) -> Fitted:
 
 
 def _measure(
-    who: Contestant, game: str, played: Sequence[MatchRecord], elos: Sequence[Fitted]
+    who: Contestant,
+    game: str,
+    played: Sequence[MatchRecord],
+    elos: Sequence[Fitted],
+    near: tuple[str, Fitted] | None,
 ) -> Measured:
     counts = dict.fromkeys(("won", "tied", "lost", "forfeits", "gifts"), 0)
     moves: dict[tuple[str, int], list[StoredAnswer]] = {}
@@ -174,6 +201,8 @@ def _measure(
         **counts,
         elo=Estimated.elo(elos[0], matches),
         elo_by_play=Estimated.elo(elos[1], matches - counts["forfeits"] - counts["gifts"]),
+        nearest=near[0] if near else "",
+        lead=Estimated.elo(near[1], matches) if near else None,
         illegal_first=Estimated.share([each[0].action < 0 for each in attempts]),
         illegal_last=Estimated.share([each[-1].action < 0 for each in attempts]),
         tokens=Estimated.mean(used) if len(used) == len(attempts) else None,

@@ -131,7 +131,7 @@ class ProgramClient(ModelClient):
         except EngineError as error:
             process.close()
             if not self._has_answered and "exited" in error.what:
-                raise ModelUnusable(str(error).replace("the engine", "the model")) from error
+                raise ModelUnusable(f"the model {self._program.name} {error.what}") from error
             return ModelAnswer("", fault=f"the program {error.what}")
         except BaseException:
             process.close()

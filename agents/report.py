@@ -29,7 +29,7 @@ JSON_VERSION = 1
 ALL = "all games"
 #: Characters of an answer, and moves, that an example shows.
 _SHOWN, _MOST_MOVES = 400, 200
-_MEASURES = ("elo", "elo_by_play", "illegal_first", "illegal_last", "tokens", "seconds")
+_MEASURES = ("elo", "elo_by_play", "lead", "illegal_first", "illegal_last", "tokens", "seconds")
 
 
 @dataclass(frozen=True)
@@ -69,24 +69,27 @@ class BenchmarkReport:
         return "" if len(self.benchmark.games) > 1 else str(self.benchmark.games[0])
 
     def _models(self) -> TextTable:
-        head = ("model", "Elo", "Elo by play", "matches", "won", "tied", "lost", "forfeits")
-        more = ("illegal first", "illegal last", "tokens", "seconds", "cost")
+        head = ("model", "Elo", "Elo by play", "place", "won, tied, lost", "forfeits")
+        more = ("illegal first", "illegal last", "tokens", "seconds")
+        paid = ("cost",) if self.journal.cost else ()
         rows = [
             (
                 each.name,
                 _elo(each.elo),
                 _elo(each.elo_by_play),
-                *map(str, (each.matches, each.won, each.tied, each.lost, each.forfeits)),
+                f"{each.nearest} {_elo(each.lead)}" if each.nearest else UNKNOWN,
+                f"{each.won}, {each.tied}, {each.lost}",
+                str(each.forfeits),
                 _share(each.illegal_first),
                 _share(each.illegal_last),
                 _number(each.tokens, 0),
                 _number(each.seconds, 2),
-                f"{each.cost:.4f}",
+                *(f"{each.cost:.4g}" for _ in paid),
             )
             for each in self._ranked()
             if each.is_model
         ]
-        return TextTable("Models", (*head, *more), rows, 1)
+        return TextTable("Models", (*head, *more, *paid), rows, 1)
 
     def _ranked(self) -> list[Measured]:
         """Return the measures in all games, the strongest first."""
@@ -128,6 +131,7 @@ class BenchmarkReport:
             "swapped.",
             f"Elo: in each game, {zero}.{calibrated} Intervals are at 95 %; they treat matches as "
             "independent. A forfeit is a loss; Elo by play leaves these matches out.",
+            "Place: the nearest opponent, and the Elo relative to it.",
             "Illegal first: the share of moves whose first answer was no legal move. Illegal last: "
             f"after {counted(self.benchmark.retries, 'retry').replace('retrys', 'retries')}, which "
             "forfeits the match. A move without a choice is played without asking.",
@@ -136,8 +140,8 @@ class BenchmarkReport:
         ]
         if self.benchmark.certain:
             notes.append(
-                f"A model has no more pairs in a game once its interval is ±"
-                f"{self.benchmark.certain:g} Elo or less."
+                f"A model has no more pairs in a game once its place is known to "
+                f"±{self.benchmark.certain:g} Elo."
             )
         if self.journal.repeated:
             notes.append(
@@ -232,12 +236,16 @@ class BenchmarkReport:
             moves = [position.move_name(ply) for ply in range(min(position.ply, _MOST_MOVES))]
             title = f"{name} {how}: {' against '.join(match.started.players)}, {match.started.game}"
             parts = [f"<h3>{shown(title)}</h3>", f"<p>{shown(', '.join(moves))}</p>"]
-            board = "\n".join(map(shown, position.game.show(position.state).split("\n")))
-            parts.append(f"<pre>{board}</pre>")
+            parts.append(f"<pre>{_lines(position.game.show(position.state))}</pre>")
             if match.result and match.result.forfeit:
-                said = shown(beginning(match.answers[-1].answer.content, _SHOWN))
+                said = _lines(match.answers[-1].answer.content[:_SHOWN])
                 parts.append(f"<p>{shown(match.result.forfeit)}. The answer:</p><pre>{said}</pre>")
             yield "\n".join(parts)
+
+
+def _lines(text: str) -> str:
+    """Return the lines of a text as HTML."""
+    return "\n".join(map(shown, text.split("\n")))
 
 
 def _elo(found: Estimated | None) -> str:

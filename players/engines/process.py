@@ -91,7 +91,7 @@ class MatchUse(Struct, frozen=True):
 class EngineError(PlayerError):
     """An engine can no longer be used, for the reason in the message; it must be started again.
 
-    `what` is the reason without the name of the engine, its last command and its log.
+    `what` is the reason without the name of the engine and its last command.
     """
 
     def __init__(self, text: str, what: str = "") -> None:
@@ -236,7 +236,8 @@ class EngineProcess:
         if len(command) > _MOST_SHOWN:
             command = f"{command[:_MOST_SHOWN]} ..."
         after = f", given {command!r}" if command else ""
-        return EngineError(f"the engine {self._name} {what}{after}{self._last_words()}", what)
+        words = self._last_words()
+        return EngineError(f"the engine {self._name} {what}{after}{words}", f"{what}{words}")
 
     def close(self, farewell: str = "", *, is_leaving: bool = False) -> None:
         """Send a last command, and end the engine with all processes that it has started.

@@ -150,8 +150,12 @@ def test_another_file_keeps_the_matches_of_equal_contests(journal: Any) -> None:
     assert len(report.journal.matches) == 8
     assert [each.matches for each in report.measures] == [4, 4, 8]
     assert other.asked
-    play(journal, first, prompts=(PromptForm("json"),))
-    assert len(report.journal.matches) == 8
+    both = (PromptForm(), PromptForm("json"))
+    report, (again,) = play(journal, first, prompts=both)
+    assert [each.name for each in report.measures] == ["model 0 (text)", "model 0 (json)", "random"]
+    assert [each.matches for each in report.measures] == [4, 4, 8]
+    assert len(report.journal.matches) == 12
+    assert not {*other.asked} & {*again.asked}
 
 
 def test_models_play_each_other_and_players_are_calibrated(journal: Any) -> None:
@@ -171,12 +175,13 @@ def test_a_model_has_no_more_pairs_when_its_place_is_certain(journal: Any) -> No
         return ModelAnswer(f"MOVE: {draw.choice(legal(request))}")
 
     report, _ = play(journal, drawn, pairs=1000, certain=150.0)
-    elo = report.measures[0].elo
-    assert elo
-    assert elo.high - elo.value <= 150
+    lead = report.measures[0].lead
+    assert lead
+    assert lead.high - lead.value <= 150
+    assert report.measures[0].nearest == "random"
     assert 2 * 4 < report.measures[0].matches < 200
     assert report.measures[0].tokens is None
-    assert "no more pairs in a game once its interval is ±150 Elo" in report.markdown()
+    assert "once its place is known to ±150 Elo" in report.markdown()
 
 
 def test_a_busy_model_is_asked_again_with_the_same_id(
