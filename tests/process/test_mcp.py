@@ -3,65 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from support.agents import ToolCaller, tools_of
 from support.commands import RunningServer, invoke, running_server
 from support.raw_client import RawClient
 
-if TYPE_CHECKING:  # it takes a second in each process of the tests
-    import mcp
-
 ROOT = Path(__file__).parents[2]
 AGENTS = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-_RUN = (
-    "import sys; sys.argv[0] = 'playout-bridge'; "
-    "from playout.bridges.bridge_command import main; main()"
-)
 
 
-class ToolCaller:
-    """Calls the tools of a bridge."""
-
-    def __init__(self, client: mcp.Client) -> None:
-        self.client = client
-
-    async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Return what a tool says; it must not fail."""
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert isinstance(result.structured_content, dict)
-        return result.structured_content
-
-    async def error(self, tool: str, **arguments: Any) -> str:
-        """Return the text with which a tool fails."""
-        result = await self.client.call_tool(tool, arguments)
-        assert result.is_error, result.structured_content
-        (content,) = result.content
-        assert content.type == "text"
-        return content.text
-
-
-@asynccontextmanager
-async def agent(server: RunningServer, folder: Path, *words: str) -> AsyncIterator[ToolCaller]:
+def agent(
+    server: RunningServer, folder: Path, *words: str
+) -> AbstractAsyncContextManager[ToolCaller]:
     """An agent with a bridge of its own to the server."""
-    import mcp
-
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
-    parameters = mcp.StdioServerParameters(
-        command=sys.executable,
-        args=["-P", "-c", _RUN, "mcp", *server.address, *words],
-        env=environment,
-    )
-    async with mcp.Client(parameters) as client:
-        yield ToolCaller(client)
+    return tools_of("playout-bridge", ("mcp", *server.address, *words), folder)
 
 
 async def played_to_the_end(call: ToolCaller, state: dict[str, Any]) -> dict[str, Any]:
