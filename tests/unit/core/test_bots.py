@@ -527,6 +527,7 @@ def test_idle_matches_of_two_guests_give_their_processes_up() -> None:
     cid.say(Cancel(seek=seeking.seek))
     harness.wait(2 * IDLE_S)
     assert not harness.bots
+    cid = client_at(harness, "Cid2", "198.51.100.7")
     assert cid.ask(SUMMON, Seeking)
     ann, match = matches[0]
     ann.say(Move(match=match, ply=0, action=WON[0]))
