@@ -82,7 +82,7 @@ class Loss(msgspec.Struct, frozen=True):
             )
 
 
-class Losses(msgspec.Struct, frozen=True):
+class VersionLosses(msgspec.Struct, frozen=True):
     """The losses of a version in a test, in words, and the most instructive matches of them."""
 
     test: int
@@ -99,7 +99,7 @@ def losses_of(
     matches: int,
     seconds: float,
     searching: Callable[[str], object],
-) -> Losses:
+) -> VersionLosses:
     """Return the losses of a version, one of the names of a test: by default its first candidate.
 
     `number` is that of the test, by default the last one. At most `matches` are returned, after a
@@ -120,7 +120,7 @@ def losses_of(
         found = instructive(lost, name, matches, seconds, searching)
     except Contradiction as error:
         raise click.UsageError(str(error)) from error
-    return Losses(test.number, name, reasons(lost), tuple(found))
+    return VersionLosses(test.number, name, reasons(lost), tuple(found))
 
 
 def _chosen(journal: Journal, number: int | None) -> VersionTest:
