@@ -4,67 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import subprocess
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from support.commands import RunningServer, invoke, running_server
+from support.agents import ToolCaller, tools_of
+from support.commands import RunningServer, installed, invoke, running_server
 from support.raw_client import RawClient
 from support.waiting import wait_until
 
-if TYPE_CHECKING:  # it takes a second in each process of the tests
-    import mcp
-
 ROOT = Path(__file__).parents[2]
 AGENTS = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-_RUN = (
-    "import sys; sys.argv[0] = 'playout-bridge'; "
-    "from playout.bridges.bridge_command import main; main()"
-)
 
 
-class ToolCaller:
-    """Calls the tools of a bridge."""
-
-    def __init__(self, client: mcp.Client) -> None:
-        self.client = client
-
-    async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Return what a tool says; it must not fail."""
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert isinstance(result.structured_content, dict)
-        return result.structured_content
-
-    async def error(self, tool: str, **arguments: Any) -> str:
-        """Return the text with which a tool fails."""
-        result = await self.client.call_tool(tool, arguments)
-        assert result.is_error, result.structured_content
-        (content,) = result.content
-        assert content.type == "text"
-        return content.text
-
-
-@asynccontextmanager
-async def agent(server: RunningServer, folder: Path, *words: str) -> AsyncIterator[ToolCaller]:
+def agent(
+    server: RunningServer, folder: Path, *words: str
+) -> AbstractAsyncContextManager[ToolCaller]:
     """An agent with a bridge of its own to the server."""
-    import mcp
-
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
-    parameters = mcp.StdioServerParameters(
-        command=sys.executable,
-        args=["-P", "-c", _RUN, "mcp", *server.address, *words],
-        env=environment,
-    )
-    async with mcp.Client(parameters) as client:
-        yield ToolCaller(client)
+    return tools_of("playout-bridge", ("mcp", *server.address, *words), folder)
 
 
 async def played_to_the_end(call: ToolCaller, state: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +193,7 @@ def test_whatever_an_agent_sends_the_log_has_no_traceback(
         lines.append(f'{call % value}{{"name": "list_games"}}}}')
     sent = "\n".join(lines).encode() + b'\n\xff\xfe\0\n\n[]\n{"id": "\xff"}\n'
     output = tmp_path / "output"
-    words = [sys.executable, "-P", "-c", _RUN, "mcp", *server.address]
+    words = [*installed("playout-bridge"), "mcp", *server.address]
     with output.open("wb") as file:
         bridge = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=file, stderr=file)
     bridge_input = bridge.stdin
