@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_read_is_explained(builds: Builds, bot: Path) -> N
         builds.get("1", fail)
 
 
-class Stages:
+class DisturbedStages:
     """The stages of a bot, of which one may be disturbed when its program has started."""
 
     def __init__(self, folder: Path, files: dict[str, str], games: Sequence[str] = ()) -> None:
@@ -112,7 +112,7 @@ BUILT = LINES_TOML + 'build = "cp bot.txt bot.py"\n'
 
 
 def test_a_program_of_a_stage_that_is_killed_is_a_fault_of_the_machine(tmp_path: Path) -> None:
-    stages = Stages(tmp_path, {"bot.toml": BUILT, "bot.txt": RANDOM}, ["tic_tac_toe"])
+    stages = DisturbedStages(tmp_path, {"bot.toml": BUILT, "bot.txt": RANDOM}, ["tic_tac_toe"])
     for number, stage in enumerate(PROGRAMS):
         if stage == "build":  # without a sandbox, it may have killed itself
             continue
@@ -122,7 +122,7 @@ def test_a_program_of_a_stage_that_is_killed_is_a_fault_of_the_machine(tmp_path:
 
 
 def test_an_archive_that_takes_long_to_unpack_is_the_fault_of_its_author(tmp_path: Path) -> None:
-    stages = Stages(tmp_path, {"bot.toml": LINES_TOML, "bot.py": ""})
+    stages = DisturbedStages(tmp_path, {"bot.toml": LINES_TOML, "bot.py": ""})
 
     async def over_time(child: Child, seconds: float) -> bool:
         child.send(signal.SIGXCPU)
@@ -136,13 +136,13 @@ def test_an_archive_that_takes_long_to_unpack_is_the_fault_of_its_author(tmp_pat
 #: In a namespace of its own: the stages on small file systems, which grow after the first fault.
 _FULL_DISK = """
 import pathlib, subprocess, sys
-from process.test_builds import FILLING, MachineFault, Stages
+from process.test_builds import FILLING, DisturbedStages, MachineFault
 for stage in sys.argv[2:]:
     folder = pathlib.Path(sys.argv[1], stage)
     folder.mkdir()
     disk = ["mount", "-t", "tmpfs", "none", folder, "-o"]
     subprocess.run([*disk, "size=3m"], check=True)
-    stages = Stages(folder, FILLING[stage], ["tic_tac_toe"] if stage == "check" else [])
+    stages = DisturbedStages(folder, FILLING[stage], ["tic_tac_toe"] if stage == "check" else [])
     try:
         stages.run()
     except (MachineFault, OSError) as fault:
