@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from playout.bots.builder import BuildTerms
+from playout.bots.git_source import SourceError
 from playout.bots.packing import write_tar
 from playout.laboratory.builds import Builds
-from playout.laboratory.git_source import SourceError
 from support.repositories import LINES_TOML
 
 
