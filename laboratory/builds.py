@@ -23,9 +23,9 @@ import msgspec
 
 from playout.bots.bot_file import BotFile
 from playout.bots.builder import Builder, BuildTerms, MachineFault, StageFault
+from playout.bots.git_source import SourceError
 from playout.commands.child import Child
 from playout.commands.text import plain
-from playout.laboratory.git_source import SourceError
 
 T = TypeVar("T")
 

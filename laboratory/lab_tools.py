@@ -15,10 +15,10 @@ import click
 import msgspec
 from pydantic import Field
 
+from playout.bots.git_source import SourceError
 from playout.commands.agent_tools import AgentError, tool_server
 from playout.commands.child import Child, Program
 from playout.commands.subprocesses import own_environment
-from playout.laboratory.git_source import SourceError
 from playout.laboratory.journal import VersionTest
 from playout.laboratory.losses import losses_of
 from playout.laboratory.sources import VersionSources

@@ -20,6 +20,7 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
+from playout.bots.git_source import LAB_FILE, SourceError
 from playout.commands import progress
 from playout.commands.agent_tools import imported
 from playout.commands.options import (
@@ -34,7 +35,6 @@ from playout.commands.toml_table import notation
 from playout.games import SpecError, load
 from playout.games.core import plugins
 from playout.laboratory import lab_file
-from playout.laboratory.git_source import SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.losses import losses_of
@@ -240,7 +240,7 @@ def _opened(
 
 def _conditions(folder: Path, file: Path | None, given: Mapping[str, Any]) -> Conditions:
     """Return the conditions of a file, or of that in the folder if there is one."""
-    usual = folder / lab_file.FILE
+    usual = folder / LAB_FILE
     return lab_file.read(file or (usual if usual.exists() else None), given, folder)
 
 
@@ -562,7 +562,7 @@ def mcp(folder: Path, homes: Path | None, file: Path | None) -> None:
     test is interrupted.
     """
     tools = imported("playout.laboratory.lab_tools")
-    usual = folder / lab_file.FILE
+    usual = folder / LAB_FILE
     file = file or (usual if usual.exists() else None)
     conditions, sources = lab_file.read(file, {}, folder), _sources(folder, homes)
     laboratory = Laboratory(sources.home, folder, conditions, None)
@@ -610,7 +610,7 @@ def new(
         files[folder / BOT_FILE] = "".join(
             f"{key} = {notation(value)}\n" for key, value in keys.items() if value
         )
-    files[folder / lab_file.FILE] = lab_toml(named)
+    files[folder / LAB_FILE] = lab_toml(named)
     write_new(files, "edit it, or remove it first")
     for path in files:
         click.echo(f"Wrote {path}")

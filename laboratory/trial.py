@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from playout.bots.builder import BuildTerms
+from playout.bots.git_source import GitRepository, SourceError
 from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.commands.text import counted
 from playout.laboratory.builds import Build, Builds
-from playout.laboratory.git_source import GitRepository, SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version

@@ -18,10 +18,10 @@ import pytest
 
 from playout.bots.archive import Unpacked
 from playout.bots.builder import Builder, BuildStage, BuildTerms, MachineFault, StageFault
+from playout.bots.git_source import SourceError
 from playout.bots.packing import write_tar
 from playout.commands.child import Child
 from playout.laboratory.builds import Builds
-from playout.laboratory.git_source import SourceError
 from support import scale
 from support.repositories import LINES_TOML, RANDOM
 
