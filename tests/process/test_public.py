@@ -1,8 +1,8 @@
 """What a stranger may read: no page, file or message has a private value of the operator.
 
 A tournament is stored whose private texts, of every field that is not declared as public, have a
-marker; so have the paths of the server and the keys of its sessions. The key of the rolls of a match
-that goes on is private, too. A stranger then asks for everything: each page that a link leads to,
+marker; so have the paths of the server and the keys of its sessions. Private is also the key of the
+rolls of a match that goes on. A stranger then asks for everything: each page that a link leads to,
 each address of the API, and each request of the protocol.
 """
 
