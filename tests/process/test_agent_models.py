@@ -199,4 +199,4 @@ def test_an_endpoint_that_sends_without_end_is_cut(
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://{host}:{port}")
         answer = EndpointClient(ModelConfig("remote", endpoint="some-model")).ask(HASTY)
         thread.join()
-    assert "no answer within 0.2 s" in answer.fault or "bytes" in answer.fault
+    assert answer.fault == "no answer within 0.2 s"
