@@ -88,7 +88,7 @@ def test_a_program_that_never_ends_its_answer_is_ended(program: Program) -> None
     slow = "while True: print('{\"content\": \"', end='', flush=True); time.sleep(0.01)"
     client = program(f"import time\n{ONCE}{slow}")
     assert client.ask(PATIENT).content == "MOVE: a1"
-    assert 'has not answered in time (it has written \'{"content"' in client.ask(HASTY).fault
+    assert "the program has not answered in time" in client.ask(HASTY).fault
     assert client.ask(PATIENT).content == "MOVE: a1"
 
 
