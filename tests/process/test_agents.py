@@ -94,7 +94,8 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatEndpoint]:
 
 def request_ids(path: Path, kind: str) -> Counter[str]:
     found = [each for each in records(path) if each["type"] == kind]
-    return Counter(f"{each['match']}-{each['ply']}-{each['attempt']}" for each in found)
+    asked = [each["request"] if kind == "answer" else each for each in found]
+    return Counter(f"{each['match']}-{each['ply']}-{each['attempt']}" for each in asked)
 
 
 def test_ten_kills_neither_lose_nor_repeat_an_answer(
