@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import structs
 
 from playout import players
-from playout.agents.benchmark_file import Benchmark, Contest, Contestant, ModelConfig
+from playout.agents.benchmark_file import Benchmark, BenchmarkContestant, Contest, ModelConfig
 from playout.agents.journal import (
     BenchmarkJournal,
+    EndedMatch,
     MatchRecord,
-    MatchResult,
     PlayedMove,
     SentRequest,
     StartedMatch,
@@ -199,7 +199,9 @@ class Arena:
             if not record.result:
                 self._journal.add(self._result(record, contest.game, two))
 
-    def _result(self, record: MatchRecord, game: Game, two: Sequence[Contestant]) -> MatchResult:
+    def _result(
+        self, record: MatchRecord, game: Game, two: Sequence[BenchmarkContestant]
+    ) -> EndedMatch:
         """Play a match to its end."""
         position = Position(game, (*record.started.opening, *record.moves))
         bots = {
@@ -220,9 +222,9 @@ class Arena:
                 else:
                     action, fault = self._model_move(record, position, two[seat - 1])
                     if fault:
-                        return MatchResult(record.started.match, 3 - seat, fault)
+                        return EndedMatch(record.started.match, 3 - seat, fault)
                 position = position.play(action)
-            return MatchResult(record.started.match, position.winner)
+            return EndedMatch(record.started.match, position.winner)
         finally:
             with self._changed:
                 self._bots -= {*bots.values()}
@@ -242,7 +244,7 @@ class Arena:
         return action
 
     def _model_move(
-        self, record: MatchRecord, position: Position, asked: Contestant
+        self, record: MatchRecord, position: Position, asked: BenchmarkContestant
     ) -> tuple[int, str]:
         """Return the move of a model, or with a fault why it forfeits the match."""
         while len(failed := record.failed(position.ply)) <= self._benchmark.retries:
@@ -255,7 +257,11 @@ class Arena:
         return -1, failed[-1].answer.fault
 
     def _asked(
-        self, record: MatchRecord, position: Position, asked: Contestant, messages: Messages
+        self,
+        record: MatchRecord,
+        position: Position,
+        asked: BenchmarkContestant,
+        messages: Messages,
     ) -> int:
         """Ask a model, store its answer, and return the action that it chooses, -1 for none."""
         model, terms = asked.model, self._benchmark

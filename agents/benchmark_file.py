@@ -68,7 +68,7 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
-class Contestant:
+class BenchmarkContestant:
     """A model with its form of prompts, or a `player` with its options."""
 
     name: str
@@ -91,7 +91,7 @@ class Contest:
     """Up to `pairs` pairs of matches between two contestants in a game; `digest` names them."""
 
     game: Game
-    two: tuple[Contestant, Contestant]
+    two: tuple[BenchmarkContestant, BenchmarkContestant]
     pairs: int
     digest: str
 
@@ -121,24 +121,26 @@ class Benchmark:
     cost: float | None = None
 
     @property
-    def contestants(self) -> list[Contestant]:
+    def contestants(self) -> list[BenchmarkContestant]:
         """The models, each with each form of prompts."""
         several = len(self.prompts) > 1
         return [
-            Contestant(f"{model.name} ({form})" if several else model.name, "", model, form)
+            BenchmarkContestant(
+                f"{model.name} ({form})" if several else model.name, "", model, form
+            )
             for model in self.models
             for form in self.prompts
         ]
 
     @property
-    def anchors(self) -> list[Contestant]:
+    def anchors(self) -> list[BenchmarkContestant]:
         """The players among the opponents, from random over the levels to others."""
         listed = [each for each in self.opponents if each != MODELS]
         listed.sort(key=lambda each: (*ANCHORS, each).index(each))
         return [
-            Contestant(each.capitalize(), f"best(level={each})")
+            BenchmarkContestant(each.capitalize(), f"best(level={each})")
             if each in LEVELS
-            else Contestant(each, each)
+            else BenchmarkContestant(each, each)
             for each in listed
         ]
 
@@ -154,7 +156,9 @@ class Benchmark:
             for two in itertools.pairwise(anchors):
                 yield self._contest(game, two, self.calibration)
 
-    def _contest(self, game: Game, two: tuple[Contestant, Contestant], pairs: int) -> Contest:
+    def _contest(
+        self, game: Game, two: tuple[BenchmarkContestant, BenchmarkContestant], pairs: int
+    ) -> Contest:
         both = tuple(each.definition for each in two)
         terms = (self.retries, self.seconds, self.tokens) if any(each.model for each in two) else ()
         told = repr((str(game), both, self.plies, self.seed, terms))

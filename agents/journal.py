@@ -80,7 +80,7 @@ class PlayedMove(Struct, frozen=True, tag="move"):
     action: int
 
 
-class MatchResult(Struct, frozen=True, tag="result"):
+class EndedMatch(Struct, frozen=True, tag="result"):
     """The end of a match: the winner, -1 for a tie, and why the other one has forfeited it."""
 
     match: str
@@ -88,7 +88,7 @@ class MatchResult(Struct, frozen=True, tag="result"):
     forfeit: str = ""
 
 
-Record = PromptText | StartedMatch | SentRequest | StoredAnswer | PlayedMove | MatchResult
+Record = PromptText | StartedMatch | SentRequest | StoredAnswer | PlayedMove | EndedMatch
 
 
 @dataclass
@@ -98,7 +98,7 @@ class MatchRecord:
     started: StartedMatch
     moves: list[int] = field(default_factory=list)
     answers: list[StoredAnswer] = field(default_factory=list)
-    result: MatchResult | None = None
+    result: EndedMatch | None = None
 
     def failed(self, ply: int) -> list[StoredAnswer]:
         """Return the answers at a ply that chose no legal move."""
@@ -165,5 +165,5 @@ class BenchmarkJournal:
                 self.unanswered.pop(record.request.id, None)
             case PlayedMove():
                 self.matches[record.match].moves.append(record.action)
-            case MatchResult():
+            case EndedMatch():
                 self.matches[record.match].result = record

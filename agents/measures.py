@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from playout.agents.benchmark_file import Benchmark, Contest, Contestant
+from playout.agents.benchmark_file import Benchmark, BenchmarkContestant, Contest
 from playout.agents.journal import BenchmarkJournal, MatchRecord, StoredAnswer
 from playout.ratings.bradley_terry import Outcomes, rate
 from playout.ratings.evidence import Share, Z
@@ -172,7 +172,7 @@ def mean_rating(ratings: Sequence[Fitted]) -> Fitted:
 
 
 def _measure(
-    who: Contestant,
+    who: BenchmarkContestant,
     game: str,
     played: Sequence[MatchRecord],
     elos: Sequence[Fitted],
