@@ -200,8 +200,8 @@ class StreamConnection(ABC):
         """Handle no more input, and close the connection when all output was sent.
 
         After `CLOSE_S` seconds it is aborted: the peer may not read, or not finish TLS. It is
-        aborted now before the handshake of TLS, and with `at_once` if there is output that the system does
-        not accept.
+        aborted now before the handshake of TLS, and with `at_once` if there is output that the
+        system does not accept.
         """
         if self._closing:
             return
