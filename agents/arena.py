@@ -104,7 +104,7 @@ class Arena:
         return {pair for pair, matches in ended.items() if matches == 2}
 
     def start(self) -> None:
-        """Start the threads."""
+        """Start the threads, which play until the end or until `stop`."""
         owners = ["", *(m.name for m in self._benchmark.models for _ in range(m.concurrency))]
         self._threads = len(owners)
         for owner in owners:
