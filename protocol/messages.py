@@ -125,24 +125,30 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-class TimeControl(Struct, frozen=True, gc=False):
+class TimeControl(Struct, frozen=True, gc=False, omit_defaults=True):
     """A time control in seconds; a match without clocks has none.
 
     A player has `main_s`, to which each move adds `increment_s`, and then `periods` periods of
-    `period_s`; a move that ends within a period does not use it up.
+    `period_s`; a move that ends within a period does not use it up. The first `delay_s` seconds of
+    each turn do not count.
     """
 
     main_s: float
     increment_s: float
     periods: int
     period_s: float
+    delay_s: float = 0.0
 
 
-class ClockState(Struct, frozen=True, gc=False):
-    """The time that a player has left: main time or the rest of a period, and whole periods."""
+class ClockState(Struct, frozen=True, gc=False, omit_defaults=True):
+    """The time that a player has left: main time or the rest of a period, and whole periods.
+
+    `delay_s` is the rest of the delay before the main time runs.
+    """
 
     main_s: float
     periods: int
+    delay_s: float = 0.0
 
 
 class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
