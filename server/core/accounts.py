@@ -29,7 +29,7 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class Login(Struct, frozen=True):
+class DeviceLogin(Struct, frozen=True):
     """A device that has logged in with a password or by a code, and has a token of its own.
 
     `id` names it in lists, `at` is when it logged in, `software` what it calls itself.
@@ -41,19 +41,21 @@ class Login(Struct, frozen=True):
     software: str = ""
 
 
-def logins_of(account: Account) -> tuple[Login, ...]:
+def logins_of(account: Account) -> tuple[DeviceLogin, ...]:
     """Return the logins of an account, the oldest first."""
-    return msgspec.json.decode(account.logins, type=tuple[Login, ...]) if account.logins else ()
+    return (
+        msgspec.json.decode(account.logins, type=tuple[DeviceLogin, ...]) if account.logins else ()
+    )
 
 
-def with_logins(account: Account, logins: Iterable[Login]) -> Account:
+def with_logins(account: Account, logins: Iterable[DeviceLogin]) -> Account:
     """Return an account with other logins."""
     found = tuple(logins)
     encoded = msgspec.json.encode(found).decode() if found else ""
     return structs.replace(account, logins=encoded)
 
 
-def login_with(account: Account, token: str) -> Login | None:
+def login_with(account: Account, token: str) -> DeviceLogin | None:
     """Return the login that has a token; None for the token of the account, and for others."""
     given = digest(token)
     found = [each for each in logins_of(account) if hmac.compare_digest(each.digest, given)]
@@ -86,7 +88,9 @@ def used(account: Account, token: str, at: float) -> Account | None:
     )
 
 
-def token_left_s(account: Account, days: float, at: float, login: Login | None = None) -> float:
+def token_left_s(
+    account: Account, days: float, at: float, login: DeviceLogin | None = None
+) -> float:
     """Return the seconds that a token is still valid at a time; `days` is its life, 0 for ever.
 
     It is the token of a login, or without one that of the account.

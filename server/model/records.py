@@ -69,7 +69,7 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     token that replaces it when it is used for the first time; empty for none. The account of a bot
     that the server offers has no token: its digest is empty. `password` is the Argon2id hash of a
     password, empty for none. `logins` are the devices that are logged in, as JSON: see
-    `playout.server.core.accounts.Login`.
+    `playout.server.core.accounts.DeviceLogin`.
     """
 
     id: str

@@ -23,7 +23,7 @@ from playout.protocol.messages import (
 from playout.protocol.names import BadName, normalised, skeleton
 from playout.server.core.accounts import (
     DAY_S,
-    Login,
+    DeviceLogin,
     digest,
     login_with,
     logins_of,
@@ -240,7 +240,7 @@ class Greeting:
         self._context.store(token_change(before, account))
         return account
 
-    def _left_s(self, account: Account, now: float, login: Login | None = None) -> float:
+    def _left_s(self, account: Account, now: float, login: DeviceLogin | None = None) -> float:
         days = self._context.policy.token_days
         return token_left_s(account, days, now + self._context.epoch, login)
 

@@ -22,7 +22,7 @@ from playout.protocol.messages import (
     Ok,
     SetPassword,
 )
-from playout.server.core.accounts import Login, digest, logins_of, with_logins
+from playout.server.core.accounts import DeviceLogin, digest, logins_of, with_logins
 from playout.server.core.effects import CheckPassword
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext
@@ -116,7 +116,7 @@ class Logins:
         """Send the devices that are logged in."""
         account = self._own(origin)
         issued_at = account.created_at if account.token_at is None else account.token_at
-        first = Login("", account.digest, issued_at)
+        first = DeviceLogin("", account.digest, issued_at)
         entries = [
             converted(LoginEntry, each, login=each.id, own=each.id == origin.session.login)
             for each in (first, *logins_of(account))
@@ -184,7 +184,7 @@ class Logins:
         if account is None or account.revoked or number not in self._registry.connections:
             return
         token = self._context.new_token()
-        login = Login(
+        login = DeviceLogin(
             self._context.new_id(), digest(token), now + self._context.epoch, request.software
         )
         logins = [*logins_of(account), login]
