@@ -20,7 +20,7 @@ from playout.games import Position
 from playout.protocol.messages import LegalMove, Reason, Seat
 from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
-from playout.server.export import jsonl, sgf, writer
+from playout.server.export import backgammon, jsonl, sgf, writer
 from playout.server.model.offered_bots import by_strength
 from playout.server.runtime.game_compilation import described_games
 from playout.server.storage.database import whole_analysis
@@ -123,7 +123,10 @@ FORMATS = {
     "json": ("jsonl", JSON),
     "pgn": ("pgn", "application/vnd.chess-pgn; charset=utf-8"),
     "sgf": ("sgf", "application/x-go-sgf; charset=utf-8"),
+    "mat": ("mat", "text/plain; charset=utf-8"),
 }
+#: The formats that only some games have: whether they suit a game.
+_SUITS = {"sgf": sgf.suits, "mat": backgammon.suits}
 
 
 async def _download(archive: Archive, name: str) -> HttpResponse:
@@ -247,5 +250,6 @@ def _reason(data: MatchData, language: Language) -> str:
 
 
 def _formats(data: MatchData) -> list[str]:
-    """The suffixes of the files that are offered: SGF is only for games of placing stones."""
-    return [each for each in FORMATS if each != "sgf" or sgf.suits(games.load(data.game))]
+    """The suffixes of the files that are offered for this game."""
+    game = games.load(data.game)
+    return [each for each in FORMATS if each not in _SUITS or _SUITS[each](game)]

@@ -3,7 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
-import { beginsAbove } from "./board_layout.js";
+import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
@@ -91,8 +91,9 @@ class MatchPage {
     this.#record = new MatchRecord(data);
     this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
     this.#clocks = new Clocks(this.#record.timeControls);
-    const { board, positions, players } = this.#record;
+    const { positions, players } = this.#record;
     const mine = players.indexOf(session()?.name) + 1;
+    const board = (this.#record.board = countedBy(this.#record.board, mine));
     this.#board = newBoard(part("board"), board, {
       flipped: mine > 0 && beginsAbove(board, positions[0].view.cells, mine),
       label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
@@ -247,11 +248,11 @@ class MatchPage {
 
   async #play(action) {
     this.#go(Infinity);
-    const { last, legalMoves, positions, seat } = this.#record;
+    const { board, last, legalMoves, positions, seat } = this.#record;
     const { cells } = legalMoves.find((each) => each.action === action) ?? { cells: [] };
     this.#sent = last;
     this.#sentAt = seconds();
-    this.#sentView = withMove(positions[last].view, cells, seat);
+    this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
     this.#show();
     if (cells.length) this.#board.fade(cells.at(-1));
     const error = await this.#request({ type: "move", ply: last, action });
@@ -524,7 +525,7 @@ class MatchPage {
     else if (this.#sent === record.last && live) this.#board.show(this.#sentView);
     else if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
     else {
-      const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
+      const mayPlan = !record.board.has_chance && live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
       this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
