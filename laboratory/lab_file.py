@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from playout.bots.git_source import LAB_FILE
 from playout.commands import toml_table
 from playout.commands.toml_table import Check, TomlError, TomlTable
 from playout.games import Game
@@ -24,7 +25,6 @@ from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
 from playout.server.organizer.spec_file import SpecFileError, games_in
 
-FILE = "lab.toml"
 #: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
 ISOLATION = ("auto", "always", "never")
 #: How a parameter is passed to a program.
@@ -105,7 +105,7 @@ def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Condition
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
     if "games" not in top:
-        top.fault(f"a laboratory needs games: in {FILE}, or as --game GAME", "games")
+        top.fault(f"a laboratory needs games: in {LAB_FILE}, or as --game GAME", "games")
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions

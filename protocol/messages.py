@@ -1168,6 +1168,7 @@ class Notice(Event, frozen=True, kw_only=True):
     code: Literal[
         "storage_down",
         "storage_up",
+        "bot_queued",
         "bot_failed",
         "seeks_closed",
         "game_failed",

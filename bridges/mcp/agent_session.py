@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
+from playout.commands.agent_tools import AgentError
 from playout.commands.identity import HELLO, Identity, Login
 from playout.games.core.view import cell_text, symbol
 from playout.protocol.connection import ServerConnection
@@ -211,10 +212,6 @@ def _row(label: str, cells: Any, left: int, width: int) -> str:
 
 #: Longest time to wait for an answer, and for the connection.
 _ANSWER_S = 30.0
-
-
-class AgentError(Exception):
-    """A request failed; the message tells the agent why, and what to do."""
 
 
 class AgentSession:

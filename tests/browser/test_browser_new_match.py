@@ -144,6 +144,29 @@ def test_a_server_without_bots_offers_no_level(chromium: Browser, tmp_path: Path
         page.close()
 
 
+def test_the_place_in_the_queue_is_shown_while_all_bots_play(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    with running_site(tmp_path, "--bots", "1") as site:
+        people = BrowserUsers(chromium, site.address)
+        with RawClient(site.server.host, site.server.port) as first:
+            first.hello()
+            first.say("challenge_bot", player="random", game="nim")
+            match = first.hear_until("started")["match"]
+            ann, bob = people.come(), people.come(locale="de-DE")
+            for page, place in ((ann, "is 1."), (bob, "Platz 2.")):
+                choose(page, "tic_tac_toe", "random")
+                page.locator("#start").click()
+                expect(page.locator("#waiting-text")).to_contain_text(place)
+            first.say("resign", match=match)
+            arrive(ann)
+            expect(bob.locator("#waiting-text")).to_contain_text("Platz 1.")
+            bob.get_by_role("button", name="Abbrechen").click()
+            expect(bob.locator("#start")).to_be_visible()
+        assert people.faults == []
+        people.leave()
+
+
 CLOSED = "Nobody is waiting at this link"
 
 

@@ -467,6 +467,24 @@ def test_the_operator_tries_a_submission_again_and_bans_a_team(cup: Cup) -> None
     assert cup.ask("GET", f"submissions/{number}", "Tea")[1]["team"] == "Ada"
 
 
+def test_a_match_that_the_operator_ends_is_no_fault_of_the_bot(cup: Cup) -> None:
+    number = cup.hand_in("Ada", bot(LATER.format("import time; time.sleep(0.5)")))
+    assert cup.server
+    with RawClient(cup.server.host, cup.server.port) as tea:
+        tea.hello("Tea", token=cup.tokens["Tea"], role="spectator")
+
+        def match() -> str | None:
+            log = cup.ask("GET", f"submissions/{number}", "Ada")[1]["log"]
+            found = re.search(r"Match (\w+): nim", log)
+            return found and found[1]
+
+        told = tea.ask("abort", match=wait_until(match, "a match of the last stage"))
+        assert told["type"] != "error", told
+    done = cup.ended("Ada", number)
+    assert "ended by an administrator" in done["log"]
+    assert done["state"] == "accepted", done
+
+
 def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
     code, output = run(
         *("playout-player", "any", "random", "--ladder", "nim", "--name", "Ada"),
