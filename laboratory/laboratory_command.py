@@ -595,8 +595,6 @@ def new(
     chosen = games or (click.prompt("The game", default="connect_four"),)
     try:
         loaded = [load(registered(each, folder)) for each in chosen]
-        for game in loaded:
-            game.require_hosted()
     except SpecError as error:
         raise click.UsageError(str(error)) from error
     named = [plugins.as_argument(str(each)) for each in loaded]

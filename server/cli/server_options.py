@@ -308,7 +308,6 @@ def _ladders(
             name, clock = text, ""
         try:
             loaded = games.load(name)
-            loaded.require_hosted()
         except spec.SpecError as fault:
             raise click.BadParameter(str(fault)) from fault
         found[str(loaded)] = _clock(context, parameter, clock) if clock else None
