@@ -439,18 +439,6 @@ class Backgammon(KernelGame):
             return name[::-1] if state[2] == 0 and action % 2 == 0 else name
         return self._spelled(self.steps(state, action)) or "pass"
 
-    def turn_name(self, state: State, actions: tuple[int, ...]) -> str:
-        if len(actions) == 1:
-            return self.action_name(state, actions[0])
-        if len(actions) != 2 or state[0] == 0 or state[3] != state[4]:
-            return ""
-        return self._spelled(
-            [
-                *self.steps(state, actions[0]),
-                *self.steps(self.next_state(state, actions[0]), actions[1]),
-            ]
-        )
-
     def parse_turn(self, state: State, text: str) -> tuple[int, ...]:
         """Return the actions of a move as files have it: of a double, up to four checkers.
 

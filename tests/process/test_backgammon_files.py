@@ -47,7 +47,7 @@ def test_gnubg_reads_and_writes_the_same_turns(gnubg: str, tmp_path: Path) -> No
             orders += [f"{load} {file}", f"export match mat {file}.mat", f"save match {file}.sgf"]
     subprocess.run(  # in a home without settings of a user
         [gnubg, "-t", "-q", "-r"],
-        input="\n".join(orders),
+        input="\n".join([*orders, ""]),
         text=True,
         check=True,
         capture_output=True,
