@@ -239,6 +239,8 @@ def position_view_of(position: Position, info: Analysis | None = None) -> Positi
     if position.last_move is None:
         return view
     view = structs.replace(view, last=_last_cells(position), name=position.move_name())
+    if shape.geometry == "scores" and position.game.current_player(position.states[-2]) == 0:
+        view = structs.replace(view, dice=(int(position.move_name()),))
     if info is None:
         return view
     return with_analysis(view, position.at(position.ply - 1), info, position.last_move)

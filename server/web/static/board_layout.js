@@ -109,7 +109,8 @@ export function cellName(board, cell) {
   if (board.geometry === "points" && Number(board.cell_labels[cell])) {
     return gettext("point %(number)s", { number: board.cell_labels[cell] });
   }
-  if (["points", "scores"].includes(board.geometry)) return told(board.cell_labels[cell]);
+  if (board.geometry === "points") return told(board.cell_labels[cell]);
+  if (board.geometry === "scores") return cell === 1 ? gettext("this turn") : gettext("player %(number)s", { number: 1 + cell / 2 });
   if (board.cell_labels?.length) return board.cell_labels[cell] || gettext("unused");
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }

@@ -42,6 +42,8 @@ const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
 /** A move that is not confirmed after this time is said to be on its way. */
 const SENDING_S = 2;
+/** How long a roll is seen that allows no move. */
+const PASS_MS = 1200;
 /** A response later than this is slow. */
 const SLOW_MS = 500;
 /** The last announcements that are kept, so that one does not replace another that is not read yet. */
@@ -70,6 +72,8 @@ class MatchPage {
   #isConnected = false;
   /** The ply of a move that the server has not answered yet, -1 for none. */
   #sent = -1;
+  /** The ply of a pass that is about to be made, -1 for none. */
+  #passAt = -1;
   /** When that move was sent, and the position as it is drawn meanwhile. */
   #sentAt = 0;
   #sentView = null;
@@ -263,6 +267,17 @@ class MatchPage {
     }
     this.#sent = -1;
     this.#show();
+  }
+
+  /** Pass where nothing else is possible, after the roll was seen. */
+  #passSoon() {
+    const { last, legalMoves } = this.#record;
+    if (this.#passAt === last) return;
+    this.#passAt = last;
+    setTimeout(() => {
+      this.#passAt = -1;
+      if (last === this.#record.last && this.#record.mustPass && this.#sent < 0) this.#play(legalMoves[0].action);
+    }, PASS_MS);
   }
 
   /** Wait no longer for the confirmation of a move: the match is over. */
@@ -527,12 +542,13 @@ class MatchPage {
     const isLast = live && !this.#study.moves.length;
     if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
     else if (this.#sent === record.last && live) this.#board.show(this.#sentView);
-    else if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
+    else if (mayPlay && live) this.#board.show(position.view, record.mustPass ? [] : record.legalMoves, record.toMove);
     else {
       const mayPlan = !record.board.has_chance && live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
       this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
+    if (mayPlay && record.mustPass) this.#passSoon();
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
@@ -603,7 +619,8 @@ class MatchPage {
   async #announceMove(event, before) {
     const { board, players, toMove, seat } = this.#record;
     const { moveText } = await this.#speech;
-    const text = announcement(event, this.#record, moveText(board, before, event.view, event.player, players));
+    const after = event.views?.[0] ?? event.view;
+    const text = announcement(event, this.#record, moveText(board, before, after, event.player, players));
     this.#announce(text);
     if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
   }
