@@ -82,13 +82,13 @@ export class MatchRecord {
 
   /** Is a roll what a player chooses to do? */
   get #asksForRolls() {
-    return this.board.geometry === "scores";
+    return this.board?.geometry === "scores";
   }
 
   /** Has this person no choice but to pass, after a roll? */
   get mustPass() {
     const [move, ...others] = this.legalMoves;
-    return this.board.geometry === "points" && move?.cells.length === 0 && !others.length;
+    return this.board?.geometry === "points" && move?.cells.length === 0 && !others.length;
   }
 
   /** Has the last move removed or turned pieces of the opponent? Rolls after it have not. */

@@ -115,5 +115,5 @@ export function die(number, side) {
   const face = svg("rect", { class: "face", x: -half, y: -half, width: side, height: side, rx: side / 6 });
   const pips = (PIPS[shown] ?? []).map(([x, y]) => svg("circle", { cx: (x * side) / 4, cy: (y * side) / 4, r: side / 10 }));
   const text = PIPS[shown] ? [] : [svg("text", { class: "die-number", y: side * 0.2, "font-size": side * 0.55 }, String(shown))];
-  return svg("g", { class: number < 0 ? "die is-used" : "die" }, face, ...pips, ...text);
+  return svg("g", { class: number < 0 ? "used-die" : "die" }, face, ...pips, ...text);
 }
