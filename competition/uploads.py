@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -69,10 +70,12 @@ class Accounts:
 class UploadRequest(HttpRequest):
     """A request; `upload` is the file with its body, None without one.
 
+    `host` is the host of its address, without the port.
     `account`: the account of the token; None without a valid token. `begun_at` is when its headers
     had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was discarded.
     """
 
+    host: str = ""
     account: Account | None = None
     upload: Path | None = None
     begun_at: float = 0.0
@@ -280,6 +283,7 @@ def _with_upload(request: Request) -> UploadRequest:
         raise request.fault
     return UploadRequest(
         **vars(parsed(request)),
+        host=re.sub(r":\d*$", "", request.getHeader("Host") or ""),
         account=request.account,
         upload=request.upload,
         begun_at=request.begun_at,

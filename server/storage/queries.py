@@ -254,6 +254,25 @@ class Reader:
                 found.setdefault(row.version, []).append(point)
         return {version: tuple(points) for version, points in found.items()}
 
+    def ladder_ratings_at(self, game: str, at: float) -> dict[str, float]:
+        """Return the rating that each player of a ladder had at a time, by name."""
+        r = ladder_ratings.c
+        last = (
+            sa.select(r.account, sa.func.max(r.at).label("at"))
+            .where(r.game == game, r.at <= at)
+            .group_by(r.account)
+            .subquery()
+        )
+        chosen = (
+            sa.select(accounts.c.name, r.rating)
+            .join(last, (last.c.account == r.account) & (last.c.at == r.at))
+            .join(accounts, accounts.c.id == r.account)
+            .where(r.game == game)
+            .order_by(r.matches)
+        )
+        with self._database.connect() as connection:
+            return {row.name: row.rating for row in connection.execute(chosen)}
+
     def rated_games(self) -> list[str]:
         """Return the names of the games that have rated matches, sorted."""
         chosen = sa.select(leaderboards.c.game).where(leaderboards.c.rated > 0)

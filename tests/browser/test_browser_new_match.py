@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.page import ChromiumMissing, launched
 from support.browser import (
     MOVES,
     BrowserSite,
@@ -21,6 +22,7 @@ from support.browser import (
     running_site,
 )
 from support.raw_client import RawClient
+from support.requirements import skip_without
 from support.waiting import wait_until
 
 OPTIONS = (
@@ -334,13 +336,23 @@ SUBSCRIBED = """
 """
 
 
+@pytest.fixture
+def chromium_with_notices(chromium: Browser) -> Iterator[Browser]:
+    try:
+        browser = launched(chromium.browser_type, shows_notices=True)
+    except ChromiumMissing as lacking:
+        skip_without(str(lacking))
+    yield browser
+    browser.close()
+
+
 def test_notices_are_switched_on_and_shown_by_the_browser(
-    chromium: Browser, tmp_path: Path
+    chromium_with_notices: Browser, tmp_path: Path
 ) -> None:
     kept = tmp_path / "push" / "subscriptions.json"
     options = ("--push", str(kept.parent), "--push-contact", "mailto:me@example.org")
     with running_site(tmp_path, *options) as site:
-        people = BrowserUsers(chromium, site.address)
+        people = BrowserUsers(chromium_with_notices, site.address)
         page = people.come(permissions=["notifications"])
         page.add_init_script(SUBSCRIBED)
         page.reload()
