@@ -398,10 +398,10 @@ class Backgammon(KernelGame):
         "otherwise the higher one. Gammons and doubling do not count: a match is one point."
     )
     first_steps = (
-        "Click a checker and then the point to which it goes, for each number of the dice. 8/5 is a "
-        "move from the point 8 to 5; points are numbered by the way that is left. Two checkers on a "
-        "point are safe; make such points in a row to block the opponent, and avoid single checkers "
-        "that can be hit."
+        "Click a checker and then the point to which it goes, for each number of the dice. 8/5 "
+        "is a move from the point 8 to 5; points are numbered by the way that is left. Two "
+        "checkers on a point are safe; make such points in a row to block the opponent, and "
+        "avoid single checkers that can be hit."
     )
 
     kernels = Kernels(legal, play, playout, write, read, chances=chances)
