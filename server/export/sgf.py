@@ -140,6 +140,8 @@ def _time(both: tuple[TimeControl, TimeControl] | None) -> Iterator[tuple[str, s
         yield "OT", f"{time_control.periods}x{decimal(time_control.period_s)} byo-yomi"
     elif time_control.increment_s:
         yield "OT", f"{decimal(time_control.increment_s)} fischer"
+    elif time_control.delay_s:
+        yield "OT", f"{decimal(time_control.delay_s)} delay"
 
 
 def _different_times(both: tuple[TimeControl, TimeControl] | None) -> Iterator[str]:

@@ -94,6 +94,18 @@ test("a clock runs through its main time, then through its periods", () => {
   assert.deepEqual(clockAfter({ main_s: 3, periods: 0 }, FISCHER, 9), { main_s: 0, periods: 0 });
 });
 
+test("the main time of a clock with a delay runs after the delay", () => {
+  const control = { ...timeControl(120, 0, 0, 0), delay_s: 12 }, full = { main_s: 120, periods: 0, delay_s: 12 };
+  assert.deepEqual(clockAfter(full, control, 5), { main_s: 120, periods: 0, delay_s: 7 });
+  assert.deepEqual(clockAfter(full, control, 15), { main_s: 117, periods: 0, delay_s: 0 });
+  assert.deepEqual(clockAfter(full, control, 999), { main_s: 0, periods: 0 });
+  assert.deepEqual(formatClock(full, control), { time: "2:00", periods: "+ 12 s", low: false });
+  assert.deepEqual(formatClock({ ...full, delay_s: 0 }, control), { time: "2:00", periods: "", low: false });
+  const clocks = new Clocks([control, control]);
+  clocks.set([full, full], 1, 100);
+  assert.deepEqual([clocks.left(1, 107), clocks.left(2, 107)], [125, 132]);
+});
+
 test("times below ten seconds are shown in tenths", () => {
   const formatted = [0, 0.04, 9.99, 10, 59.2, 65, 3600, 3725].map(formatSeconds);
   assert.deepEqual(formatted, ["0.0", "0.0", "9.9", "0:10", "1:00", "1:05", "1:00:00", "1:02:05"]);

@@ -32,7 +32,7 @@ from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
 from support.variants import EXAMPLES, VARIANTS, every_game
 
-CLOCKS = ("none", "1/move", "300+3", "20+5x30")
+CLOCKS = ("none", "1/move", "300+3", "20+5x30", "120d12")
 NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']
 TIED = (0, 1, 2, 4, 3, 5, 7, 6, 8)
 """
