@@ -129,9 +129,10 @@ class BenchmarkJournal:
         return self.cost + sum(each.cost for each in self.unanswered.values())
 
     def add(self, record: Record) -> None:
-        """Add a record; it is stored when this returns."""
+        """Add a record; an answer survives a power cut, too, with all records before it."""
         with self._lock:
-            journal_file.append(self._file, record)
+            durable = isinstance(record, StoredAnswer)
+            journal_file.append(self._file, record, durable=durable)
             self._note(record)
 
     def prompt(self, messages: Messages) -> str:

@@ -86,8 +86,9 @@ def _coordinates(view: BoardView) -> str:
         text = cell_text(view, view, place)
         label = f"{view.column_labels[column]}{view.row_labels[row] or f' in row {row + 1}'}"
         name = view.cell_labels[place] if view.cell_labels else label
-        if view.counts and text:
-            found.setdefault("pits", []).append(text)
+        if view.counts:
+            if text != name or view.geometry != "points":  # of an empty point, only the name
+                found.setdefault("cells", []).extend([text] if text else [])
         elif owner:
             found.setdefault(text, []).append(name)
     board = f"{view.rows} rows and {view.columns} columns"

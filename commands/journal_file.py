@@ -47,8 +47,12 @@ def stored(file: IO[bytes], kind: type[T] | UnionType) -> list[T]:
     return found
 
 
-def append(file: IO[bytes], record: msgspec.Struct) -> None:
-    """Add a record; it is stored when this returns."""
+def append(file: IO[bytes], record: msgspec.Struct, *, durable: bool = True) -> None:
+    """Add a record; it is stored when this returns.
+
+    One that is not `durable` survives `kill -9`, but a power cut only with a durable one after it.
+    """
     file.write(msgspec.json.encode(record) + b"\n")
     file.flush()
-    os.fsync(file.fileno())
+    if durable:
+        os.fsync(file.fileno())
