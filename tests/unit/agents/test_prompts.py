@@ -41,6 +41,8 @@ def test_the_forms_of_a_position() -> None:
     assert "Legal moves" not in short
     assert "A move is written like this one of the first position: a1" in short
     assert '"rows": [["O", ".", "."], [".", "X", "."]' in prompt(position, PromptForm("json"))
+    rolled = Position(games.load("backgammon")).rolled(random.Random(1).randrange)
+    assert "cells: 13:X5, 17:O3, 19:O5" in prompt(rolled, PromptForm("coordinates"))
     assert str(PromptForm("json", legal=False, history=False)) == (
         "json, legal moves not listed, position alone"
     )
