@@ -504,6 +504,26 @@ def test_a_journal_that_is_gone_is_noticed_and_what_it_held_is_kept(tmp_path: Pa
     database.close()
 
 
+def test_the_journal_is_emptied_unless_somebody_reads(tmp_path: Path) -> None:
+    path = tmp_path / "playout.db"
+    journal = path.with_name("playout.db-wal")
+    database = locked(path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM moves").fetchall()
+        database.save([started("m"), played("m", 0)])
+        database.empty_journal()
+        assert journal.stat().st_size > 0
+    database.empty_journal()
+    assert journal.stat().st_size == 0
+    database.check()
+    database.save([played("m", 1)])
+    assert journal.stat().st_size > 0
+    (stored,) = database.matches()
+    assert len(stored.moves) == 2
+    database.close()
+
+
 def test_a_full_disk_is_noticed_before_anything_is_to_be_stored(tmp_path: Path) -> None:
     path = tmp_path / "playout.db"
     database, told = locked(path), Told()
