@@ -174,7 +174,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
 
     rows: int
     columns: int
-    geometry: Literal["grid", "columns", "heap", "hex", "pits", "text"]
+    geometry: Literal["grid", "columns", "heap", "hex", "pits", "points", "scores", "text"]
     piece: Literal["mark", "disc", "stone", "chip", "seeds", "figure"]
     #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
@@ -192,6 +192,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     material: dict[str, float] = {}
     #: The points of player 2 in advance, in a game whose score players may agree on.
     komi: float | None = None
+    #: Whether dice are rolled.
+    has_chance: bool = False
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -235,14 +237,19 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     counts: tuple[int, ...] = ()
     checked: tuple[int, ...] = ()
     areas: tuple[int, ...] = ()
+    dice: tuple[int, ...] = ()
 
 
-class LegalMove(Struct, frozen=True, gc=False):
-    """A legal action: its name, and the cells to click for it, in order."""
+class LegalMove(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A legal action: its name, and the cells to click for it, in order.
+
+    `ways` are other such cells, such as those of the same checkers in another order.
+    """
 
     action: int
     name: str
     cells: tuple[int, ...]
+    ways: tuple[tuple[int, ...], ...] = ()
 
 
 class OpenOffer(Struct, frozen=True, omit_defaults=True):
