@@ -232,6 +232,8 @@ def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str)
 def _table(table: TextTable, link: Link, tell: Tell) -> str:
     head = "".join(
         f'<th class="{_kind(table, 0, column)}" scope="col">{shown(tell(each))}</th>'
+        if each
+        else "<td></td>"
         for column, each in enumerate(table.head)
     )
     kind, top = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
