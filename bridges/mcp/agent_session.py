@@ -190,6 +190,10 @@ def _rows(board: Board, view: PositionView) -> Iterator[str]:
 
 def _legend(board: Board, view: PositionView) -> str:
     """Return the meaning of the letters: their players, and the kinds of pieces on the board."""
+    if board.geometry == "points":
+        return "names of points; X and O are checkers of player 1 and player 2, with their number"
+    if board.geometry == "scores":
+        return "points of player 1, of this turn, and of player 2"
     if view.counts:
         return "names of pits, and their seeds; capital letters are player 1, the others player 2"
     if not any(view.kinds):

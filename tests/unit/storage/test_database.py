@@ -320,6 +320,7 @@ MIGRATIONS = {
     "v0002_puzzles.py": "6698b94b026829c8",
     "v0003_early_databases.py": "41fcf81a30498327",
     "v0004_dice.py": "b02e4f32fe450013",
+    "v0005_logins.py": "2c476073298236c7",
 }
 
 
