@@ -217,7 +217,9 @@ class Builder:
             return "has met a fault of the disk or of the system"
         # The first process of a stage is a program of this machine, which nothing of a bot ends,
         # except a build without a sandbox.
-        if code < 0 and in_time and (stage != "build" or self._terms.sandbox):
+        # Its limit of processor time is exceeded by what it was given.
+        by_others = code < 0 and code != -signal.SIGXCPU and in_time
+        if by_others and (stage != "build" or self._terms.sandbox):
             return f"was killed: it {child.how_it_ended()}"
         return ""
 

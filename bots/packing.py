@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Literal
@@ -12,6 +14,7 @@ from typing import IO, Literal
 import click
 
 from playout.bots.archive import SUFFIXES
+from playout.bots.git_source import GitRepository, SourceError
 from playout.protocol.versions import OTHER_FOLDERS
 
 #: The maximum size of a folder; `archive` has lower limits.
@@ -29,8 +32,35 @@ def packed(path: Path) -> tuple[str, bytes]:
         return path.name, path.read_bytes()
     buffer = io.BytesIO()
     write_tar(path, buffer, "w:gz")
-    name = path.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
-    return f"{name[:60] or 'bot'}.tar.gz", buffer.getvalue()
+    return f"{_as_name(path)}.tar.gz", buffer.getvalue()
+
+
+def _as_name(folder: Path) -> str:
+    """Return the name of a folder as that of an upload."""
+    name = folder.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
+    return name[:60] or "bot"
+
+
+def packed_commit(folder: Path, revision: str) -> tuple[str, bytes]:
+    """Return the name and content of an upload with the files of a folder in a revision of git.
+
+    Raises UsageError.
+    """
+    with tempfile.TemporaryDirectory(prefix="playout-submit-") as own:
+        try:
+            repository = GitRepository.around(folder, Path(own)) if folder.is_dir() else None
+            if repository is None:
+                raise click.UsageError(f"--commit: {folder} is no folder of a git repository")
+            commit = repository.commit(revision)
+            if commit is None:
+                raise click.UsageError(f"--commit: {revision!r} is no revision of {folder}")
+            with Path(own, "files.tar").open("w+b") as file:
+                repository.pack(repository.tree(commit), file)
+                file.seek(0)
+                content = gzip.compress(file.read(), mtime=0)
+        except SourceError as error:
+            raise click.UsageError(str(error)) from error
+    return f"{_as_name(folder)}-{commit[:7]}.tar.gz", content
 
 
 def write_tar(path: Path, output: IO[bytes], mode: Literal["w", "w:gz"]) -> None:

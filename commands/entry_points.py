@@ -65,7 +65,7 @@ def submit() -> None:
 
 def laboratory() -> None:
     """Run the command `playout-lab` from its first import on."""
-    run("playout.laboratory.laboratory_command")
+    run("playout.laboratory.laboratory_command", prog_name="playout-lab")
 
 
 def bridge() -> None:

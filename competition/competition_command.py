@@ -132,8 +132,6 @@ def new(file: Path, named: tuple[str, ...], days: int) -> None:
     """Write the FILE of a new competition, to be edited."""
     try:
         loaded = [games.load(each) for each in named]
-        for game in loaded:
-            game.require_hosted()
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     chosen = [f'"{game}"' for game in loaded]

@@ -62,6 +62,8 @@ _BACK_OFF = BackOff(1.0, 10.0)
 MATCH_S, START_S = 900.0, 60.0
 #: The matches for which a bot enters the ladder.
 PAIR = 2
+#: The reasons of a match without a result that are no fault of a bot.
+_INTERRUPTED = (Reason.ABORTED, Reason.ADMINISTRATOR)
 #: Reasons of a loss that are faults of a bot.
 _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.CRASH)
 #: The threads in which programs are started and ended, which takes up to half a minute.
@@ -396,12 +398,16 @@ class MatchFault(Exception):
     """A bot has not played a match as it should; the message says what happened."""
 
 
+class MatchInterrupted(Exception):
+    """A match was not played to its end, for a reason on the side of the server."""
+
+
 async def play_match(
     operator: Operator, seek: Seek, name: str, player_of: PlayerOf, rival: PlayerOf, show: Show
 ) -> str:
     """Let a bot play one match against a house bot, which the seek names; return the match.
 
-    Raises MatchFault, SessionRefused.
+    Raises MatchFault, and for faults of the server MatchInterrupted, SessionRefused.
     """
     assert seek.opponent
     assert seek.seat
@@ -424,11 +430,13 @@ async def play_match(
     house.leave(0)
     await house_ended
     if not console.match:
-        raise MatchFault(f"no match against {seek.opponent} has begun in {START_S:g} s")
+        raise MatchInterrupted(f"no match against {seek.opponent} has begun in {START_S:g} s")
     if not console.ends:
         raise MatchFault(f"the match against {seek.opponent} has not ended in {MATCH_S:g} s")
     end = console.ends[-1]
     lost = end.winner == 3 - seek.seat
+    if end.reason in _INTERRUPTED:
+        raise MatchInterrupted(f"match {end.match} has no result: {end.text} ({end.reason})")
     if agent.counts.faults or (lost and end.reason in _FAULTS) or end.reason is Reason.VOID:
         raise MatchFault(f"match {end.match} against {seek.opponent}: {end.text} ({end.reason})")
     return end.match

@@ -26,7 +26,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from playout import games
-from playout.bots.builder import StageFault, for_author
+from playout.bots.builder import MachineFault, StageFault, for_author
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.cores import usable_cores
@@ -34,6 +34,7 @@ from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
     MatchFault,
+    MatchInterrupted,
     Operator,
     PlayerOf,
     SessionRefused,
@@ -50,7 +51,7 @@ from playout.competition.uploads import Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.agent import PlayerCache
 from playout.players.engines.process import MatchUse
-from playout.protocol.endpoints import page_address
+from playout.protocol.endpoints import BACKLOG, page_address
 from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
 from playout.server.net.competition_process import CompetitionOrders
@@ -126,7 +127,7 @@ class CompetitionHost:
         """Listen, connect to the server, then handle submissions and let bots play."""
         host, port = self._orders.http
         try:
-            listener = self._reactor.listenTCP(port, self._site, interface=host)
+            listener = self._reactor.listenTCP(port, self._site, BACKLOG, host)
         except Exception as error:
             _fail(f"cannot listen for HTTP: {error}")
             self._reactor.stop()
@@ -232,7 +233,10 @@ class CompetitionRun:
         return bot
 
     async def _play_house(self, submission: Submission) -> Submission:
-        """Play each game from each side against the first house bot. Raises StageFault."""
+        """Play each game from each side against the first house bot.
+
+        Raises StageFault, MachineFault.
+        """
         house, _ = self._house[0]
         player_of = self._player_of(submission)
         played: list[str] = []
@@ -248,8 +252,10 @@ class CompetitionRun:
                 match = await play_match(
                     self._operator, seek, submission.team, player_of, _house_player(house), show
                 )
-            except (MatchFault, SessionRefused) as fault:
+            except MatchFault as fault:
                 raise StageFault(str(fault)) from fault
+            except (MatchInterrupted, SessionRefused) as fault:
+                raise MachineFault(str(fault)) from fault
             played.append(match)
         return structs.replace(submission, matches=tuple(played))
 

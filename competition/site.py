@@ -32,6 +32,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import http
 
+from playout import games
 from playout.bots.archive import SUFFIXES
 from playout.commands.text import utc
 from playout.competition.final import REPORT, grades_text
@@ -39,6 +40,7 @@ from playout.competition.pair_process import LadderWorker
 from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import CHANGES, Submission, Submissions
 from playout.competition.uploads import UploadRequest
+from playout.games.core import spec
 from playout.server.model.records import Account
 from playout.server.net.competition_process import CompetitionOrders
 from playout.server.tournament.competition_file import STAFF, Contestant
@@ -55,6 +57,7 @@ _LAST_MATCHES, _LAST_BYTES = 10, 2**13
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
 
+_TEMPLATES = "playout.competition", "page"
 _NO_ACCOUNT = "no account has this name and this token"
 
 _log = Logger(namespace="server")
@@ -106,7 +109,8 @@ class Pages:
         self._database = orders.database
         self._refusals = refusals
         self._workers = workers
-        self._files = Assets(files("playout.competition").joinpath("page"), STATIC / "texts.js")
+        self._files = Assets(files("playout.competition").joinpath("page"))
+        self._static = Assets(STATIC)
         self._texts = ScriptTexts()
         self._overviews = {name: Recent(CompetitionOverview()) for name in all_}
         #: The records of teams, by their competitions and names.
@@ -117,18 +121,20 @@ class Pages:
         first, *rest = request.path
         if request.path == ("",):
             shown = {name: each for name, each in self._all.items() if _has_opened(each)}
-            return _page("index.html", request, competitions=shown)
+            return self._page("index.html", request, competitions=shown)
         if not rest:
             return self._files(request)
         if first == "texts":
             return self._texts(replace(request, path=tuple(rest)))
+        if first == "static":
+            return self._static(replace(request, path=tuple(rest)))
         submissions = self._all.get(first)
         if submissions is None:
             text = f"there is no competition {first!r} here, but {', '.join(self._all)}"
             raise HttpError(http.NOT_FOUND, text)
         match request.method, rest:
             case "GET", [""]:
-                return _page("page.html", request)
+                return self._page("page.html", request, competition=submissions.competition)
             case "GET", ["state"]:
                 return self._state(request, submissions)
             case "GET", ["final"]:
@@ -166,6 +172,14 @@ class Pages:
 
     # What everybody may read.
 
+    def _page(self, name: str, request: UploadRequest, **context: object) -> HttpResponse:
+        """A page in the language of the request."""
+        template = environment(request.language, _TEMPLATES).get_template(name)
+        pages = self._orders.pages
+        site = f"http://{request.host}{pages}" if pages.startswith(":") else pages or None
+        text = template.render(context, site=site)
+        return HttpResponse(text.encode(), media_type=HTML, headers=VARIES)
+
     def _state(
         self, request: UploadRequest, submissions: Submissions
     ) -> HttpResponse | Deferred[HttpResponse]:
@@ -174,7 +188,7 @@ class Pages:
         if not competition.visible:
             return self._described(request, submissions, CompetitionOverview())
         return self._overviews[competition.name].answer(
-            lambda: overview(self._database, competition.games),
+            lambda: overview(self._database, competition.games, time.time()),
             lambda found: self._described(request, submissions, found),
         )
 
@@ -186,6 +200,7 @@ class Pages:
             "name": competition.name,
             "title": competition.title,
             "games": competition.games,
+            "titles": {each: games.title(each) for each in map(_name_of, competition.games)},
             "clock": competition.clock,
             "opens": competition.opens,
             "deadline": submissions.deadline,
@@ -201,6 +216,7 @@ class Pages:
             "standings": found.standings,
             "of_games": found.games if len(competition.games) > 1 else {},
             "matches": found.matches,
+            "shown": found.shown,
             "pages": competition.pages or self._orders.pages,
             "final": competition.visible and (submissions.folder / REPORT).exists(),
             "you": account
@@ -354,6 +370,10 @@ def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
     return contestant
 
 
+def _name_of(game: str) -> str:
+    return spec.parse(game).name
+
+
 def _has_opened(submissions: Submissions) -> bool:
     return submissions.competition.opens <= time.time()
 
@@ -390,12 +410,6 @@ def _told(submission: Submission) -> dict[str, Any]:
     keys = ("id", "team", "file", "size", "at", "state", "stage", "reason", "ended_at", "matches")
     told = {key: getattr(submission, key) for key in keys}
     return told | {"version": submission.version}
-
-
-def _page(name: str, request: UploadRequest, **context: object) -> HttpResponse:
-    """A page in the language of the request."""
-    template = environment(request.language, "playout.competition", "page").get_template(name)
-    return HttpResponse(template.render(context).encode(), media_type=HTML, headers=VARIES)
 
 
 def _json(value: object, status: int = http.OK) -> HttpResponse:

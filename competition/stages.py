@@ -36,7 +36,10 @@ class Stages:
     def __init__(
         self, reactor: Any, submissions: Submissions, matches: Runner, log: Callable[[str], None]
     ) -> None:
-        """`matches` is the last stage, and raises StageFault; `log` gets faults of this program."""
+        """`matches` is the last stage; `log` gets faults of this program.
+
+        `matches` raises StageFault, MachineFault.
+        """
         self._reactor = reactor
         self._submissions = submissions
         self._competition = submissions.competition

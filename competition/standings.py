@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -11,9 +10,15 @@ from operator import attrgetter
 from statistics import mean
 
 import msgspec
+from twisted.logger import Logger
 
+from playout import games as hosted
+from playout.games import Position
+from playout.protocol.messages import Board, PositionView
 from playout.ratings.bradley_terry import solve
 from playout.ratings.plot import rating_plot
+from playout.server.core.accounts import DAY_S
+from playout.server.core.view import board_of, position_view_of
 from playout.server.ladder.standings import LadderStanding, ladder_table
 from playout.server.ladder.state import restore_ladder
 from playout.server.storage import Database
@@ -24,11 +29,14 @@ from playout.server.storage.stored_ladders import stored_ladders
 #: The last matches in a record, in an overview, and those of a game among which it finds them.
 _LAST_MATCHES, _SHOWN, _READ = 20, 10, 50
 
+_log = Logger(namespace="server")
+
 
 class OverallStanding(msgspec.Struct, frozen=True):
     """A version on the ladders of all games: the mean of its ratings, and sums.
 
     `error` is half of the 95 % interval of the mean, None before it has played each game.
+    `day_ago` is the rating that the name had a day ago, None if it was not on each ladder.
     """
 
     name: str
@@ -38,24 +46,34 @@ class OverallStanding(msgspec.Struct, frozen=True):
     retired: bool
     matches: int
     points: float
+    day_ago: float | None = None
+
+
+class ShownPosition(msgspec.Struct, frozen=True):
+    """A position as pages draw it: the last one of a match, or the first of a game."""
+
+    board: Board
+    view: PositionView
+    match: MatchRow | None = None
 
 
 class CompetitionOverview(msgspec.Struct, frozen=True):
     """The standings, the best first, and the last matches of those in it, the latest first.
 
-    `games` has the standings in each game.
+    `games` has the standings in each game, `shown` the last position of the last match.
     """
 
     standings: Sequence[OverallStanding] = ()
     games: Mapping[str, Sequence[OverallStanding]] = {}
     matches: Sequence[MatchRow] = ()
+    shown: ShownPosition | None = None
 
 
 class Record(msgspec.Struct, frozen=True):
-    """The last matches of a team, the latest first, and its ratings over time as HTML."""
+    """The last matches of a team, the latest first, and its ratings over time as SVG, by game."""
 
     matches: Sequence[MatchRow] = ()
-    plot: str = ""
+    plots: Mapping[str, str] = {}
 
 
 def standings(url: str, games: Sequence[str]) -> Mapping[str, Sequence[LadderStanding]]:
@@ -99,8 +117,8 @@ def _standing(rows: Sequence[LadderStanding], games: int) -> OverallStanding:
     )
 
 
-def overview(url: str, games: Sequence[str]) -> CompetitionOverview:
-    """Return the overview of the games' ladders. Raises SQLAlchemyError, StorageError."""
+def overview(url: str, games: Sequence[str], now: float) -> CompetitionOverview:
+    """Return the overview of the games' ladders at a time. Raises SQLAlchemyError, StorageError."""
     found = standings(url, games)
     names = {each.name for rows in found.values() for each in rows}
     with closing(Reader(url)) as reader:
@@ -110,8 +128,41 @@ def overview(url: str, games: Sequence[str]) -> CompetitionOverview:
             for each in reader.matches(MatchFilter(game=game), per_page=_READ).items
             if names.issuperset(each.players)
         ]
-    by_game = {game: overall({game: rows}) for game, rows in found.items()}
-    return CompetitionOverview(overall(found), by_game, _latest(latest)[:_SHOWN])
+        matches = _latest(latest)[:_SHOWN]
+        shown = _shown(reader, matches[0] if matches else None, games[0])
+        day_ago = {game: reader.ladder_ratings_at(game, now - DAY_S) for game in games}
+    by_game = {
+        game: _with_change(overall({game: rows}), [day_ago[game]]) for game, rows in found.items()
+    }
+    all_games = _with_change(overall(found), list(day_ago.values()))
+    return CompetitionOverview(all_games, by_game, matches, shown)
+
+
+def _with_change(
+    rows: Iterable[OverallStanding], day_ago: Sequence[Mapping[str, float]]
+) -> Sequence[OverallStanding]:
+    """Return standings with the ratings of the day before, which are given for each game."""
+
+    def before(name: str) -> float | None:
+        known = [each[name] for each in day_ago if name in each]
+        return round(mean(known), 1) if len(known) == len(day_ago) else None
+
+    return [
+        each if each.retired else msgspec.structs.replace(each, day_ago=before(each.name))
+        for each in rows
+    ]
+
+
+def _shown(reader: Reader, match: MatchRow | None, game: str) -> ShownPosition | None:
+    """Return the last position of a match, without one the first position of a game."""
+    stored = reader.match(match.match) if match else None
+    moves = [each.action for each in stored.moves] if stored else []
+    try:
+        rules = hosted.load(match.game if match else game)
+        return ShownPosition(board_of(rules), position_view_of(Position(rules, moves)), match)
+    except Exception as error:  # a game of another package may raise anything
+        _log.warn("the game {game} cannot be drawn: {error!r}", game=game, error=error)
+        return None
 
 
 def record(url: str, games: Sequence[str], team: str) -> Record:
@@ -123,9 +174,7 @@ def record(url: str, games: Sequence[str], team: str) -> Record:
             plots[game] = str(rating_plot(reader.ladder_history(game, team).values()))
             chosen = MatchFilter(game=game, player=team)
             matches += reader.matches(chosen, per_page=_LAST_MATCHES).items
-    if len(plots) > 1:
-        plots = {game: f"<h3>{html.escape(game)}</h3>{plot}" for game, plot in plots.items()}
-    return Record(_latest(matches)[:_LAST_MATCHES], "".join(plots.values()))
+    return Record(_latest(matches)[:_LAST_MATCHES], plots)
 
 
 def _latest(matches: Iterable[MatchRow]) -> Sequence[MatchRow]:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import click
 
-from playout.bots.packing import packed
+from playout.bots.packing import packed, packed_commit
 from playout.commands.connect_options import (
     AccountChoice,
     ServerAddress,
@@ -36,6 +36,7 @@ EPILOG = """
 Examples:
   playout-submit my_bot.py --competition autumn --name Ada
   playout-submit my_bot/ --competition autumn --name Ada    a folder with bot.toml
+  playout-submit . --commit main --competition autumn --name Ada   as it is in git
   playout-submit bot.zip --competition autumn --name Ada --site https://play.example
 
 A folder is sent without hidden files, and without __pycache__ and node_modules. The token of the
@@ -61,6 +62,11 @@ site_option = click.option(
 @click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path, exists=True))
 @click.option("--competition", required=True, metavar="NAME", help="The competition.")
+@click.option(
+    "--commit",
+    metavar="REVISION",
+    help="Hand in the files that the folder has in this commit, branch or tag of git.",
+)
 @site_option
 @click.option("--insecure", is_flag=True, help="Send the token over plain HTTP to another machine.")
 @server_options
@@ -69,6 +75,7 @@ site_option = click.option(
 def main(
     path: Path,
     competition: str,
+    commit: str | None,
     site: str,
     insecure: bool,
     server: ServerAddress,
@@ -87,8 +94,9 @@ def main(
         )
     where = f"{site.rstrip('/')}/{quote(competition, safe='')}/submissions"
     client = Client(where, account.name, token)
+    name, content = packed_commit(path, commit) if commit else packed(path)
     with doing("Handing in"):
-        sent = client.put(*packed(path))
+        sent = client.put(name, content)
     click.echo(f"Submission {sent['id']}: {sent['file']}, {sent['size']:,} bytes")
     with doing("Waiting"):
         for line in client.followed(sent["id"]):

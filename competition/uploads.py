@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -32,6 +33,9 @@ from playout.server.web.http_server import Access, HttpChannel, LimitedSite, Ser
 SILENT_S = 30
 #: Maximum number of connections, and uploads at once: of all accounts, and of one.
 MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
+#: An upload that has received fewer bytes a second than this after so many seconds gives way to
+#: another one.
+LEAST_RATE, SLOW_S = 10_000, 10.0
 #: Seconds between two readings of the accounts.
 _READ_S = 1.0
 
@@ -66,10 +70,12 @@ class Accounts:
 class UploadRequest(HttpRequest):
     """A request; `upload` is the file with its body, None without one.
 
+    `host` is the host of its address, without the port.
     `account`: the account of the token; None without a valid token. `begun_at` is when its headers
     had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was discarded.
     """
 
+    host: str = ""
     account: Account | None = None
     upload: Path | None = None
     begun_at: float = 0.0
@@ -118,13 +124,20 @@ class UploadSite(LimitedSite):
         )
         self.accounts = accounts
         self.room = room
-        #: The account of each upload that has begun.
-        self.uploading: list[str] = []
+        #: The uploads that have begun.
+        self.uploading: list[_Received] = []
 
-    def has_room(self, account: Account) -> bool:
-        """Return whether one more upload of an account may begin."""
-        mine = self.uploading.count(account.id)
-        return mine < MOST_OF_ACCOUNT and len(self.uploading) < MOST_UPLOADS
+    def make_room(self, account: Account) -> bool:
+        """Return whether one more upload of an account may begin; a slow one may end for it."""
+        mine = sum(each.account_id == account.id for each in self.uploading)
+        if mine >= MOST_OF_ACCOUNT:
+            return False
+        if len(self.uploading) < MOST_UPLOADS:
+            return True
+        slow = [each for each in self.uploading if each.is_slow]
+        if slow:
+            min(slow, key=lambda each: each.rate).give_way()
+        return bool(slow)
 
 
 class _Received(ServerRequest):
@@ -140,7 +153,35 @@ class _Received(ServerRequest):
     _site: UploadSite
     _file: io.BufferedWriter | None = None
     _left = 0
+    #: Bytes of the body, and when its file was opened, by the time of the reactor.
+    _bytes = 0
+    _opened_s = 0.0
     _timer: Any = None
+
+    @property
+    def account_id(self) -> str:
+        """The id of its account, empty without one."""
+        return self.account.id if self.account else ""
+
+    @property
+    def rate(self) -> float:
+        """The bytes of the body a second since its file was opened."""
+        return self._bytes / max(self._age_s, 1e-3)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it gives way to another upload."""
+        return self._age_s >= SLOW_S and self.rate < LEAST_RATE
+
+    @property
+    def _age_s(self) -> float:
+        reactor: Any = self._site.reactor
+        return float(reactor.seconds()) - self._opened_s
+
+    def give_way(self) -> None:
+        """Close the connection, and remove the file."""
+        self.channel.close_now()
+        self._forget()
 
     def gotLength(self, length: int | None) -> None:
         """Called by Twisted after the headers: decide about the body."""
@@ -156,14 +197,16 @@ class _Received(ServerRequest):
             return
         folder, self._left = self._site.room(self.account, self.target, self.begun_at)
         self.too_large = length is not None and length > self._left
-        self.too_many = not self._site.has_room(self.account)
-        if self._left and not (self.too_large or self.too_many):
-            self._open(self.account, folder)
+        if self._left and not self.too_large:
+            self.too_many = not self._site.make_room(self.account)
+            if not self.too_many:
+                self._open(folder)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Called by Twisted: write a part of the body, unless it is discarded."""
         if self._file is None:
             return
+        self._bytes += len(data)
         self._left -= len(data)
         if self._left < 0:
             self.too_large = True
@@ -203,7 +246,7 @@ class _Received(ServerRequest):
             return None
         return self._site.accounts.of_token(name, token)
 
-    def _open(self, account: Account, folder: Path) -> None:
+    def _open(self, folder: Path) -> None:
         """Begin a file for the body, and count the upload."""
         try:
             number, name = tempfile.mkstemp(dir=folder)
@@ -211,7 +254,9 @@ class _Received(ServerRequest):
             self.fault = fault
             return
         self.upload, self._file = Path(name), os.fdopen(number, "wb")
-        self._site.uploading.append(account.id)
+        reactor: Any = self._site.reactor
+        self._opened_s = reactor.seconds()
+        self._site.uploading.append(self)
         self.channel.pool.answer(self.channel)  # further connections do not close this one
 
     def _stop_timer(self) -> None:
@@ -222,8 +267,7 @@ class _Received(ServerRequest):
         """Remove the file of the body, unless it was moved, and count the upload no longer."""
         file, self._file = self._file, None
         if file:
-            assert self.account
-            self._site.uploading.remove(self.account.id)
+            self._site.uploading.remove(self)
             with contextlib.suppress(OSError):  # it has bytes for which the disk has no room
                 file.close()
         if self.upload:
@@ -239,6 +283,7 @@ def _with_upload(request: Request) -> UploadRequest:
         raise request.fault
     return UploadRequest(
         **vars(parsed(request)),
+        host=re.sub(r":\d*$", "", request.getHeader("Host") or ""),
         account=request.account,
         upload=request.upload,
         begun_at=request.begun_at,

@@ -23,9 +23,9 @@ import msgspec
 
 from playout.bots.bot_file import BotFile
 from playout.bots.builder import Builder, BuildTerms, MachineFault, StageFault
+from playout.bots.git_source import SourceError
 from playout.commands.child import Child
 from playout.commands.text import plain
-from playout.laboratory.git_source import SourceError
 
 T = TypeVar("T")
 
@@ -54,6 +54,10 @@ class Builds:
         system = platform.machine(), sys.version
         parts = (version, *terms.games, terms.sandbox is not None, terms.hosts, tools, *system)
         return self._folder / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def log_of(self, version: str) -> Path:
+        """Return the file with the log of the build of a version; there is none before it."""
+        return self.folder_of(version) / "log.txt"
 
     def get(self, version: str, pack: Callable[[Path], None]) -> tuple[Path, Build]:
         """Return the folder of a version and its build, which is made if there is none.

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from playout.bots.git_source import LAB_FILE
 from playout.commands import toml_table
-from playout.commands.toml_table import Check, TomlError, TomlTable
-from playout.games import Game
+from playout.commands.toml_table import TomlError, TomlTable
 from playout.games.core import plugins
 from playout.games.core import spec as notation
 from playout.protocol import versions
@@ -24,7 +24,6 @@ from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
 from playout.server.organizer.spec_file import SpecFileError, games_in
 
-FILE = "lab.toml"
 #: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
 ISOLATION = ("auto", "always", "never")
 #: How a parameter is passed to a program.
@@ -79,7 +78,7 @@ def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Condition
     except TomlError as error:
         raise SpecFileError(str(error)) from error
     top = TomlTable({**values, **given}, (), "a laboratory", faults)
-    names = top.elements("games", _hosted_in(folder), None) if "games" in top else []
+    names = top.elements("games", games_in(folder), None) if "games" in top else []
     nothing: dict[str, Any] = {}
     default = Conditions(())
     isolate = top.take("isolate", toml_table.one_of("isolate", ISOLATION), "auto")
@@ -105,22 +104,10 @@ def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Condition
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
     if "games" not in top:
-        top.fault(f"a laboratory needs games: in {FILE}, or as --game GAME", "games")
+        top.fault(f"a laboratory needs games: in {LAB_FILE}, or as --game GAME", "games")
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions
-
-
-def _hosted_in(folder: Path) -> Check[Game]:
-    """Return the check of a game that the server hosts; it may be a module:Class in the folder."""
-    load = games_in(folder)
-
-    def check(value: object) -> Game:
-        game = load(value)
-        game.require_hosted()
-        return game
-
-    return check
 
 
 def _sources(conditions: Conditions, folder: Path) -> str:

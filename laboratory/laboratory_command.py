@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,11 +14,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 from platformdirs import user_data_path
 
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
+from playout.bots.git_source import LAB_FILE, SourceError
+from playout.commands import progress
+from playout.commands.agent_tools import imported
 from playout.commands.options import (
     FiniteRange,
     OptionGroup,
@@ -24,14 +30,14 @@ from playout.commands.options import (
     combined,
     registered,
 )
-from playout.commands.text import write_new
+from playout.commands.text import counted, write_new
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
 from playout.games.core import plugins
 from playout.laboratory import lab_file
-from playout.laboratory.git_source import SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
+from playout.laboratory.losses import losses_of
 from playout.laboratory.sources import Version, VersionSources
 from playout.laboratory.trial import (
     NOT_STRONGER,
@@ -67,6 +73,7 @@ Examples:
   playout-lab tune uct                       find better values of the options in lab.toml
   playout-lab tune --time 0.1                of the parameters of the bot in this folder
   playout-lab list                           all tests of this bot
+  playout-lab losses                         where the last candidate went wrong
 
 The documents are in docs/laboratory.md.
 """
@@ -133,6 +140,8 @@ _file_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="The conditions.  [default: lab.toml in the folder of the bot]",
 )
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 #: Add the options that replace values of lab.toml.
 _conditions_options = combined(
@@ -231,7 +240,7 @@ def _opened(
 
 def _conditions(folder: Path, file: Path | None, given: Mapping[str, Any]) -> Conditions:
     """Return the conditions of a file, or of that in the folder if there is one."""
-    usual = folder / lab_file.FILE
+    usual = folder / LAB_FILE
     return lab_file.read(file or (usual if usual.exists() else None), given, folder)
 
 
@@ -299,9 +308,9 @@ def _finish(trial: VersionTest, ledger: Ledger, summary: Path | None) -> None:
     for each in report.head_to_head:
         assert each.betting
         name, evidence = report.entrants[each.first].name, words.evidence(each.betting)
-        elo = f"{words.elo(each.elo)} Elo in {each.pairs.count} pairs"
+        elo = f"{words.elo(each.elo)} Elo in {counted(each.pairs.count, 'pair')}"
         click.echo(f"{name}: {elo}, evidence {evidence}")
-    pairs = f"test {trial.number}, {len(ledger.results)} pairs"
+    pairs = f"test {trial.number}, {counted(len(ledger.results), 'pair')}"
     if trial.state == "stronger":
         text = f"{trial.winner} is stronger than {base} ({pairs})"
     elif trial.state == "not stronger":
@@ -474,20 +483,96 @@ def _program(sources: VersionSources, laboratory: Laboratory, folder: Path) -> T
 @main.command("list")
 @_folder_option
 @_homes_option
-def list_(folder: Path, homes: Path | None) -> None:
+@_json_option
+def list_(folder: Path, homes: Path | None, *, as_json: bool) -> None:
     """List the tests of this bot, the last one at the end."""
+    tests = list(Journal(_sources(folder, homes).home))
+    if as_json:
+        click.echo(msgspec.json.encode(tests).decode())
+        return
+    if not tests:
+        click.echo("No test yet: playout-lab test")
+        return
     rows = [("test", "when", "base", "candidates", "pairs", "state")]
-    for each in Journal(_sources(folder, homes).home):
+    for each in tests:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.at))
         base, *candidates = each.names
         number, pairs = str(each.number), str(each.pairs)
         rows.append((number, when, base, ", ".join(candidates), pairs, each.summary))
-    if len(rows) == 1:
-        click.echo("No test yet: playout-lab test")
-        return
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@main.command()
+@click.argument("number", type=int, required=False)
+@click.argument("version", required=False)
+@_folder_option
+@_homes_option
+@_json_option
+@click.option(
+    "--matches",
+    type=click.IntRange(1, 10),
+    default=3,
+    show_default=True,
+    help="The number of matches.",
+)
+@click.option(
+    "--seconds",
+    type=FiniteRange(0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="The time of the search in all.",
+)
+def losses(
+    number: int | None,
+    version: str | None,
+    folder: Path,
+    homes: Path | None,
+    matches: int,
+    seconds: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Show the most instructive matches that a version has lost, and the moves that cost most.
+
+    NUMBER is that of the test, by default the last one; VERSION is a name in it or its beginning,
+    by default the first candidate. A search finds the moves that lowered the win rate most in the
+    shortest lost matches, and those with the costliest move are shown.
+    """
+    journal = Journal(_sources(folder, homes).home)
+    found = losses_of(journal, folder, number, version, matches, seconds, progress.say)
+    if as_json:
+        click.echo(msgspec.json.encode(found).decode())
+        return
+    click.echo(f"{found.version} in test {found.test}: {found.summary}")
+    for each in found.matches:
+        click.echo("\n".join(each.lines()))
+
+
+@main.command()
+@_folder_option
+@_homes_option
+@_file_option
+def mcp(folder: Path, homes: Path | None, file: Path | None) -> None:
+    """Offer tests as tools to an agent that writes the bot, by the Model Context Protocol (MCP).
+
+    The tools are submit_candidate, test_status, stop_test, list_tests, losses and read_log. The
+    conditions are those of lab.toml when the command starts. When the input is closed, a running
+    test is interrupted.
+    """
+    tools = imported("playout.laboratory.lab_tools")
+    usual = folder / LAB_FILE
+    file = file or (usual if usual.exists() else None)
+    conditions, sources = lab_file.read(file, {}, folder), _sources(folder, homes)
+    laboratory = Laboratory(sources.home, folder, conditions, None)
+    words = ["--folder", str(folder.absolute()), "--laboratories", str(sources.home.parent)]
+    with tempfile.NamedTemporaryFile(suffix=".toml") as fixed:
+        if file:  # the agent may change that in the folder
+            fixed.write(file.read_bytes())
+            fixed.flush()
+            words += ["--file", fixed.name]
+        asyncio.run(tools.LabTools(folder, sources, laboratory, tuple(words)).serve())
 
 
 @main.command()
@@ -510,8 +595,6 @@ def new(
     chosen = games or (click.prompt("The game", default="connect_four"),)
     try:
         loaded = [load(registered(each, folder)) for each in chosen]
-        for game in loaded:
-            game.require_hosted()
     except SpecError as error:
         raise click.UsageError(str(error)) from error
     named = [plugins.as_argument(str(each)) for each in loaded]
@@ -525,7 +608,7 @@ def new(
         files[folder / BOT_FILE] = "".join(
             f"{key} = {notation(value)}\n" for key, value in keys.items() if value
         )
-    files[folder / lab_file.FILE] = lab_toml(named)
+    files[folder / LAB_FILE] = lab_toml(named)
     write_new(files, "edit it, or remove it first")
     for path in files:
         click.echo(f"Wrote {path}")

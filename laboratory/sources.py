@@ -9,11 +9,10 @@ from pathlib import Path
 
 from playout import players
 from playout.bots.archive import digest_of
+from playout.bots.git_source import LAB_FILE, GitRepository, SourceError, home_of
 from playout.bots.packing import files_of, write_tar
 from playout.games import SpecError
 from playout.games.core import spec as notation
-from playout.laboratory.git_source import GitRepository, SourceError, home_of
-from playout.laboratory.lab_file import FILE
 from playout.protocol import versions
 from playout.protocol.names import LONGEST
 from playout.protocol.versions import files_in, installed
@@ -115,7 +114,7 @@ class VersionSources:
 
     @staticmethod
     def _of_folder(folder: Path, label: str) -> Version:
-        files = [each for each in files_of(folder) if each.name != FILE]
+        files = [each for each in files_of(folder) if each.name != LAB_FILE]
         if not files:
             raise SourceError(f"{label} has no files")
 

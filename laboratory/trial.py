@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from playout.bots.builder import BuildTerms
+from playout.bots.git_source import GitRepository, SourceError
 from playout.commands import interrupts
 from playout.commands.progress import doing
+from playout.commands.text import counted
 from playout.laboratory.builds import Build, Builds
-from playout.laboratory.git_source import GitRepository, SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
@@ -56,14 +57,14 @@ def lines(progress: TournamentProgress, now: float, budget: int) -> Iterator[str
     both = progress.results.head_to_heads()
     left = _left(progress, now, budget)
     if len(both) > 1:
-        yield f"{len(progress.ledger.results)} pairs{left}"
+        yield counted(len(progress.ledger.results), "pair") + left
     names = [each.name for each in progress.ledger.spec.entrants]
     for each in both:
         yield _line(each, names[each.first], "" if len(both) > 1 else left)
 
 
 def _line(both: HeadToHead, name: str, left: str) -> str:
-    parts = [name, f"{both.pairs.count} pairs", f"Elo {words.elo(both.elo)}"]
+    parts = [name, counted(both.pairs.count, "pair"), f"Elo {words.elo(both.elo)}"]
     if both.betting:
         parts.append(f"evidence {bar(both.betting)} {words.evidence(both.betting)}")
         parts += {"futile": ["given up"], "exhausted": ["repeats"]}.get(both.betting.state, [])
@@ -185,16 +186,25 @@ class Laboratory:
         if version.player:
             return Entrant(version.name, version.id[:12], player=version.player), None
         assert version.pack
-        with interrupts.as_exception(), doing(f"Building {version.name}"):
+        with interrupts.with_cleanup(), doing(f"Building {version.name}"):
             try:
                 place, build = self._builds.get(version.id, version.pack)
             except SourceError as error:
-                log = self._builds.folder_of(version.id) / "log.txt"
+                log = self._builds.log_of(version.id)
                 where = f"; the log is in {log}" if log.exists() else ""
                 raise SourceError(f"{version.name} cannot be built: {error}{where}") from error
         isolated = self.conditions.sandbox is not None
         root = (place / build.root).absolute()
         return build.bot.entrant(version.name, version.id[:12], root, sandbox=isolated), build
+
+    def log(self, version: Version) -> Path:
+        """Return the file with the log of a version's build. Raises SourceError without one."""
+        if version.player:
+            raise SourceError(f"{version.name} is a player, which is not built")
+        path = self._builds.log_of(version.id)
+        if not path.exists():
+            raise SourceError(f"{version.name} has not been built yet: playout-lab test builds it")
+        return path
 
     def specification(
         self,

@@ -25,12 +25,13 @@ import msgspec
 import tomli_w
 
 from playout import players
+from playout.bots.git_source import LAB_FILE
 from playout.commands import interrupts
 from playout.commands.html_page import page, section
 from playout.commands.progress import doing
 from playout.games import SpecError, load
 from playout.games.core import spec
-from playout.laboratory.lab_file import FILE, PASSED, Conditions
+from playout.laboratory.lab_file import PASSED, Conditions
 from playout.players import Limit
 from playout.players.comparison.pairs import PairTask, PlayedPair, Score, play_task, score
 from playout.players.comparison.workers import run_on_cores
@@ -176,7 +177,7 @@ def require_parameters(conditions: Conditions, *, program: bool) -> None:
     """Raise UsageError unless there are parameters, and all are for a program or for a player."""
     if not conditions.parameters:
         raise click.UsageError(
-            f"there is nothing to tune: {FILE} needs a table [parameters] with lines such as "
+            f"there is nothing to tune: {LAB_FILE} needs a table [parameters] with lines such as "
             "c = { range = [0.1, 2.0], start = 1.4 }"
         )
     for each in conditions.parameters:

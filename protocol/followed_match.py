@@ -44,8 +44,8 @@ class FollowedMatch:
         match self.latest:
             case Started(moves=moves):
                 return len(moves)
-            case Update(ply=ply):
-                return ply + 1
+            case Update(next_ply=ply):
+                return ply
             case TakenBack(ply=ply):
                 return ply
 
@@ -122,6 +122,8 @@ class MatchByRules(FollowedMatch):
         if event.ply != self.ply:
             return False
         after = self.position.play(event.action)
+        for outcome in event.rolls:
+            after = after.play(outcome)
         require_same(after.state, event.state)
         self.position, self.latest = after, event
         return True

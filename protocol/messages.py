@@ -44,6 +44,10 @@ Action = Int32
 MOST_EXACT = 2**53 - 1
 RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
 Seat = Literal[1, 2]
+#: The player who makes a move: 0 is nature, whose moves are rolls.
+Mover = Literal[0, 1, 2]
+#: A SHA-256 or a key of 256 bits, in hexadecimal.
+Digits = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 #: The offers that a player may make.
 OfferKind = Literal["draw", "takeback", "score"]
 
@@ -760,7 +764,8 @@ class Started(Event, frozen=True, kw_only=True):
     """A match begins, is resumed, or is watched; `seat` is None for spectators.
 
     `time_control` is the receiver's own, for spectators that of the first player; if the players
-    have different ones, `time_controls` has both.
+    have different ones, `time_controls` has both. In a game with chance, `moves` has the rolls,
+    too, and `commitment` is the SHA-256 of the key from which they follow.
     """
 
     durable: ClassVar = True
@@ -774,6 +779,7 @@ class Started(Event, frozen=True, kw_only=True):
     time_controls: tuple[TimeControl, TimeControl] | None = None
     clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
+    commitment: str | None = None
     moves: tuple[int, ...]
     state: tuple[int, ...]
     to_move: int
@@ -793,7 +799,11 @@ class Started(Event, frozen=True, kw_only=True):
 
 
 class Update(Event, frozen=True, kw_only=True):
-    """Move number `ply` was played. `state` is the position after it."""
+    """Move number `ply` was played. `state` is the position after it and its rolls.
+
+    `rolls` are the outcomes that followed in a game with chance: move number `ply + 1` and so on.
+    `views` are the positions before each of them, for sessions with views.
+    """
 
     durable: ClassVar = True
 
@@ -801,12 +811,19 @@ class Update(Event, frozen=True, kw_only=True):
     ply: int
     player: Seat
     action: int
+    rolls: tuple[int, ...] = ()
     state: tuple[int, ...]
     to_move: int
     clocks: tuple[ClockState, ClockState] | None = None
     legal_actions: tuple[int, ...] | None = None
     view: PositionView | None = None
+    views: tuple[PositionView, ...] = ()
     legal_moves: tuple[LegalMove, ...] | None = None
+
+    @property
+    def next_ply(self) -> int:
+        """The number of the next move."""
+        return self.ply + 1 + len(self.rolls)
 
 
 class MoveAnalysis(Event, frozen=True, kw_only=True):
@@ -888,7 +905,10 @@ class Presence(Event, frozen=True, kw_only=True):
 
 
 class Ended(Event, frozen=True, kw_only=True):
-    """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """A match is over: winner 1 or 2, -1 for a tie, 0 for no result.
+
+    `key` is that of the rolls, in a game with chance.
+    """
 
     durable: ClassVar = True
 
@@ -898,6 +918,7 @@ class Ended(Event, frozen=True, kw_only=True):
     reason: Reason
     text: str
     state: tuple[int, ...]
+    key: str | None = None
 
 
 class AnalysisQueued(Event, frozen=True, kw_only=True):
@@ -1161,6 +1182,7 @@ class Notice(Event, frozen=True, kw_only=True):
     code: Literal[
         "storage_down",
         "storage_up",
+        "bot_queued",
         "bot_failed",
         "seeks_closed",
         "game_failed",

@@ -62,6 +62,7 @@ from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSe
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
+from playout.server.net.webhooks import Webhook
 from playout.server.runtime import process
 from playout.server.runtime.game_compilation import GameCompiler, all_are_compiled, in_order
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
@@ -103,7 +104,8 @@ class Settings:
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
     the files of competitions, whose pages are at `competition_http`. `push`: the folder for notices
-    through push services, and `push_contact` the operator's address for these. `accounts`: those
+    through push services, and `push_contact` the operator's address for these. `webhooks`: the
+    folder of the programs at the addresses `webhook`, which are told of events. `accounts`: those
     that the server adds, or changes, before it listens.
     """
 
@@ -118,6 +120,8 @@ class Settings:
     embed_on: tuple[str, ...]
     push: Path | None
     push_contact: str | None
+    webhooks: Path | None
+    webhook: tuple[str, ...]
     metrics_password: str | None
     find_puzzles: bool
     database: str
@@ -283,6 +287,9 @@ class _Server:
             contact = settings.push_contact or ""
             push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
+        if settings.webhooks and self._storage:
+            for url in settings.webhook:
+                Webhook(reactor(), settings.webhooks, url, settings.database)
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)

@@ -31,6 +31,7 @@ from playout.server.cli.server_options import (
 from playout.server.core.accounts import GivenAccount
 from playout.server.core.policy import PUSH_SERVICES, Policy
 from playout.server.net.push_sender import PushUnavailable, public_key
+from playout.server.net.webhooks import WebhooksUnavailable, secret
 
 EPILOG = """
 \b
@@ -139,6 +140,7 @@ def main(context: click.Context, /, **options: Any) -> None:
     insecure = options.pop("insecure")
     options["metrics_password"] = options.pop("metrics_password_file")
     push = _push_policy(options)
+    _require_webhooks(options)
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)
@@ -170,6 +172,20 @@ def _push_policy(options: dict[str, Any]) -> dict[str, Any]:
     except PushUnavailable as fault:
         raise click.UsageError(f"--push: {fault}") from fault
     return {"push_key": key, "push_services": (*PUSH_SERVICES, *services)}
+
+
+def _require_webhooks(options: dict[str, Any]) -> None:
+    """Check the options of webhooks, and make their secret. Raises UsageError."""
+    if bool(options["webhook"]) != bool(options["webhooks"]):
+        raise click.UsageError("--webhook URL and --webhooks FOLDER belong together")
+    if options["webhooks"] is None:
+        return
+    if options["database"] == "none":
+        raise click.UsageError("--webhook needs a database, which has the events")
+    try:
+        secret(options["webhooks"])
+    except WebhooksUnavailable as fault:
+        raise click.UsageError(f"--webhooks: {fault}") from fault
 
 
 for command in (accounts, backup, export, import_, puzzles):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from playout.server.storage import Database
-    from support.browser import BrowserSite, BrowserUsers, UsedContexts
+    from support.browser import BrowserSite, BrowserUsers
     from support.commands import RunningServer
     from support.http_site import HttpSite
     from support.postgres import Postgres
@@ -191,22 +191,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
         yield site
 
 
-@pytest.fixture(scope="module")
-def used_contexts(chromium: Browser, site: BrowserSite) -> UsedContexts:
-    """The browser contexts of users that have left the site, for the users of the next test."""
-    from support.browser import UsedContexts
-
-    return UsedContexts(chromium, site.address)
-
-
 @pytest.fixture
-def people(
-    chromium: Browser, site: BrowserSite, used_contexts: UsedContexts
-) -> Iterator[BrowserUsers]:
+def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
     """The users of the site. At the end no page may have had an error."""
     from support.browser import BrowserUsers
 
-    people = BrowserUsers(chromium, site.address, used_contexts)
+    people = BrowserUsers(chromium, site.address)
     yield people
     people.leave()
     assert people.faults == []

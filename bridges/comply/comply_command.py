@@ -116,9 +116,7 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     try:
-        game = games.load(games.register(text))
-        game.require_hosted()
-        return str(game)
+        return str(games.load(games.register(text)))
     except games.SpecError as error:
         raise click.BadParameter(str(error)) from error
 

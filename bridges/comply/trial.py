@@ -114,7 +114,7 @@ class Opponent:
                     self.started.set_result(message)
                 await self._move(message, len(message["moves"]))
             case "update":
-                await self._move(message, message["ply"] + 1)
+                await self._move(message, message["ply"] + 1 + len(message.get("rolls", ())))
             case "ended" if not self.ended.done():
                 self.ended.set_result(message)
             case "ping":

@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
+from playout.commands.agent_tools import AgentError
 from playout.commands.identity import HELLO, Identity, Login
 from playout.games.core.view import cell_text, symbol
 from playout.protocol.connection import ServerConnection
@@ -45,7 +46,7 @@ _NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 class AgentMatch(FollowedMatch):
     """A match that the agent plays, up to the last event."""
 
-    #: The names of the moves that were seen, with the seats of their players.
+    #: The names of the moves and rolls that were seen, with the seats of the players.
     names: list[str] = field(default_factory=list)
     ended: Ended | None = None
     #: The outcome of the last offer, for the agent.
@@ -63,8 +64,11 @@ class AgentMatch(FollowedMatch):
         """Add a move; return False for a repeated event, which changes nothing."""
         if not super().updated(event):
             return False
-        name = event.view.name if event.view and event.view.name else str(event.action)
-        self.names.append(f"{event.player}: {name}")
+        views = *event.views, event.view
+        for number, action in enumerate((event.action, *event.rolls)):
+            view = views[number] if number < len(views) else None
+            name = view.name if view and view.name else str(action)
+            self.names.append(f"roll: {name}" if number else f"{event.player}: {name}")
         return True
 
     def offered(self, event: Offered | OpenOffer) -> OpenOffer:
@@ -207,10 +211,6 @@ def _row(label: str, cells: Any, left: int, width: int) -> str:
 
 #: Longest time to wait for an answer, and for the connection.
 _ANSWER_S = 30.0
-
-
-class AgentError(Exception):
-    """A request failed; the message tells the agent why, and what to do."""
 
 
 class AgentSession:

@@ -13,6 +13,7 @@ import click
 from twisted.internet import asyncioreactor
 
 from playout.bridges.mcp.agent_session import AgentSession
+from playout.commands.agent_tools import imported
 from playout.commands.connect_options import (
     AccountChoice,
     ServerAddress,
@@ -55,14 +56,7 @@ def command(server: ServerAddress, account: AccountChoice, retry_s: float) -> No
     and resign. When the program that runs it closes the input, the bridge resigns running matches
     and ends.
     """
-    try:
-        tools = importlib.import_module("playout.bridges.mcp.tools")
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "pydantic"):
-            raise
-        raise click.ClickException(
-            'this needs the package mcp: pip install ".[mcp]" in a checkout of Playout'
-        ) from error
+    tools = imported("playout.bridges.mcp.tools")
     identity = Identity(
         account.name or random_name("agent"),
         "bot",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
-from importlib.metadata import version
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from playout.bridges.mcp.agent_session import AgentError, AgentMatch, AgentSession
+from playout.bridges.mcp.agent_session import AgentMatch, AgentSession
+from playout.commands.agent_tools import AgentError, tool_server
 from playout.protocol.messages import (
     AnswerOffer,
     Cancel,
@@ -25,8 +21,6 @@ from playout.protocol.messages import (
     Seeking,
 )
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Described = dict[str, Any]
 
 _INSTRUCTIONS = """\
@@ -44,37 +38,22 @@ Wait = Annotated[
 ]
 
 
-def agent_server(session: AgentSession) -> MCPServer[Any]:
+def agent_server(session: AgentSession) -> Any:
     """Return a server with the tools of a session."""
-    server: MCPServer[Any] = MCPServer(
-        "playout", instructions=_INSTRUCTIONS, version=version("playout"), log_level="WARNING"
-    )
     tools = AgentTools(session)
-    for tool in (
-        tools.list_games,
-        tools.new_match,
-        tools.legal_moves,
-        tools.play,
-        tools.state,
-        tools.offer,
-        tools.answer_offer,
-        tools.resign,
-    ):
-        server.add_tool(_with_tool_errors(tool))
-    return server
-
-
-def _with_tool_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """Report the failure of a request to the agent."""
-
-    @wraps(tool)
-    async def call(*arguments: P.args, **named: P.kwargs) -> T:
-        try:
-            return await tool(*arguments, **named)
-        except AgentError as error:
-            raise ToolError(str(error)) from error
-
-    return call
+    return tool_server(
+        _INSTRUCTIONS,
+        (
+            tools.list_games,
+            tools.new_match,
+            tools.legal_moves,
+            tools.play,
+            tools.state,
+            tools.offer,
+            tools.answer_offer,
+            tools.resign,
+        ),
+    )
 
 
 class AgentTools:

@@ -2,7 +2,10 @@
 // one account or that team, and those of all.
 
 import { dropped, packed } from "/folder.js";
-import { gettext, listText, ngettext, numberText, pgettext, told } from "/texts.js";
+import { html, svg } from "/static/elements.js";
+import { newBoard } from "/static/text_board.js";
+import { gettext, listText, ngettext, numberText, pgettext, told } from "/static/texts.js";
+import { clockText, gameText, titles } from "/static/wording.js";
 
 const STATES = {
   queued: gettext("queued"),
@@ -17,12 +20,31 @@ const STAGES = {
   check: pgettext("stage", "check"),
   matches: pgettext("stage", "matches"),
 };
+/** The colours of states that are not the usual ones. */
+const KINDS = { accepted: "good", refused: "bad", failed: "bad" };
+const REFRESH_MS = 1000, DAY_S = 86_400, HOUR_S = 3600;
+
 const at = (id) => document.getElementById(id);
-const time = (seconds) => new Date(seconds * 1000).toLocaleString(document.documentElement.lang);
+const { lang } = document.documentElement;
+// English dates are written as on the other pages, 2026-12-18 20:00, which is the Swedish form.
+const dates = lang === "en"
+  ? new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "short" })
+  : new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
+const time = (seconds) => dates.format(seconds * 1000);
 let authorization = null;
 let you = null;
 let shown = null;
 let pages = "";
+/** What each part of the page shows, as JSON. A part without news is not made again, and keeps the
+ * focus. */
+const contents = new Map();
+
+function isNew(part, ...values) {
+  const text = JSON.stringify(values);
+  if (contents.get(part) === text) return false;
+  contents.set(part, text);
+  return true;
+}
 
 async function answerTo(path, options = {}) {
   const headers = authorization ? { Authorization: authorization } : {};
@@ -35,89 +57,154 @@ async function ask(path, options) {
   return (await answerTo(path, options)).json();
 }
 
-function row(cells, kind) {
-  const line = document.createElement("tr");
-  line.className = kind;
-  for (const cell of cells) line.insertCell().append(cell);
-  return line;
+/** A row of a table; a cell is a text, an element, or {number} or {who}, which has a class. */
+function row(cells, kind = "") {
+  return html("tr", { class: kind }, ...cells.map((each) => {
+    if (each?.number !== undefined) return html("td", { class: "number" }, each.number);
+    if (each?.who) return html("td", { class: "who" }, ...each.who);
+    return html("td", {}, each);
+  }));
 }
 
 function left(seconds) {
-  if (seconds < 3600) {
-    const whole = Math.max(0, Math.floor(seconds));
-    return gettext("%(minutes)s min %(seconds)s s", { minutes: Math.floor(whole / 60), seconds: whole % 60 });
-  }
-  const minutes = Math.floor(seconds / 60);
-  const hours = Math.floor(minutes / 60);
-  return gettext("%(days)s d %(hours)s h %(minutes)s min", { days: Math.floor(hours / 24), hours: hours % 24, minutes: minutes % 60 });
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < HOUR_S) return gettext("%(minutes)s min %(seconds)s s", { minutes: Math.floor(whole / 60), seconds: whole % 60 });
+  const [days, hours] = [Math.floor(whole / DAY_S), Math.floor((whole % DAY_S) / HOUR_S)];
+  return gettext("%(days)s d %(hours)s h %(minutes)s min", { days, hours, minutes: Math.floor((whole % HOUR_S) / 60) });
 }
 
 function showState(state) {
+  for (const [name, title] of Object.entries(state.titles)) titles.set(name, title);
   document.title = state.title;
   at("title").textContent = state.title;
   at("rules").textContent =
     gettext(
       "%(game)s, clock %(clock)s. Bots speak %(protocols)s; at most %(submission_mb)s MiB, %(submissions_per_day)s submissions a day. %(queued)s in the queue.",
-      { ...state, game: listText(state.games), protocols: listText(state.protocols) },
+      { ...state, game: listText(state.games.map(gameText)), clock: clockText(state.clock), protocols: listText(state.protocols) },
     );
   at("hosts").textContent = state.build_hosts.length
     ? gettext("Builds reach %(hosts)s by a proxy.", { hosts: listText(state.build_hosts) })
     : "";
-  at("deadline").textContent = state.refusal
-    ? gettext("Nothing can be handed in: %(reason)s", { reason: state.refusal })
-    : state.open
-      ? gettext("Open until %(time)s: %(left)s left.", { time: time(state.deadline), left: left(state.deadline - state.now) })
-      : state.now < state.opens
-        ? gettext("Opens on %(time)s.", { time: time(state.opens) })
-        : gettext("Closed: nothing more is accepted.");
+  showDeadline(state);
   at("final").hidden = !state.final;
   pages = state.pages.startsWith(":") ? `${location.protocol}//${location.hostname}${state.pages}` : state.pages;
-  at("last-matches").replaceChildren(...matchRows(state.matches));
-  showStandings(at("standings"), state.standings, state.house);
+  if (isNew("shown", state.shown)) showPosition(state.shown);
+  at("last").hidden = !state.matches.length;
+  if (isNew("matches", state.matches, pages)) at("last-matches").replaceChildren(...matchRows(state.matches));
+  const own = state.you?.team;
+  showRank(state.standings.filter(({ retired }) => !retired), own);
+  if (!isNew("standings", state.standings, state.of_games, state.house, own)) return;
+  showStandings(at("standings"), state.standings, state.house, own);
+  at("no-standings").hidden = state.standings.length > 0;
   const games = Object.entries(state.of_games);
   at("means").hidden = !games.length;
-  at("games").replaceChildren(...games.flatMap(([game, standings]) => {
-    const heading = document.createElement("h3");
-    heading.textContent = game;
-    const table = at("standings").closest("table").cloneNode(true);
-    table.tBodies[0].removeAttribute("id");
-    showStandings(table.tBodies[0], standings, state.house);
-    return [heading, table];
+  at("games").replaceChildren(...games.map(([game, standings]) => {
+    const region = at("standings").closest(".scroll").cloneNode(true);
+    const body = region.querySelector("tbody");
+    body.removeAttribute("id");
+    region.setAttribute("aria-label", gettext("Standings in %(game)s", { game: gameText(game) }));
+    showStandings(body, standings, state.house, own);
+    return html("section", { class: "card stack" }, html("h3", {}, gameText(game)), region);
   }));
 }
 
-function showStandings(body, standings, house) {
-  body.replaceChildren(
-    ...standings.map((each, place) => row(
+/** The deadline is announced once; the time that is left is a timer, which is not announced. */
+function showDeadline(state) {
+  const isOpen = state.open && !state.refusal;
+  at("countdown").textContent = isOpen ? gettext("%(left)s left", { left: left(state.deadline - state.now) }) : "";
+  const text = state.refusal
+    ? gettext("Nothing can be handed in: %(reason)s", { reason: state.refusal })
+    : state.open
+      ? gettext("Open until %(time)s", { time: time(state.deadline) })
+      : state.now < state.opens
+        ? gettext("Opens on %(time)s.", { time: time(state.opens) })
+        : gettext("Closed: nothing more is accepted.");
+  if (at("deadline").textContent !== text) at("deadline").textContent = text;
+}
+
+/** The last position of the last match, as a picture. */
+function showPosition(position) {
+  at("shown").hidden = !position;
+  if (!position) return;
+  at("board").replaceChildren();
+  newBoard(at("board"), position.board, { small: true }).show(position.view);
+  const { match } = position;
+  const text = match && gettext("The last match: %(first)s – %(second)s", { first: match.players[0], second: match.players[1] });
+  at("shown-match").replaceChildren(text ? matchLink(match, text) : "");
+}
+
+function showRank(standings, team) {
+  const place = standings.findIndex(({ name }) => name === team);
+  const text = place < 0 ? "" : gettext("%(team)s is at place %(place)s of %(count)s, with %(rating)s", {
+    team, place: place + 1, count: standings.length, rating: ratingText(standings[place]),
+  });
+  if (at("own-rank").textContent !== text) at("own-rank").textContent = text;
+}
+
+/** A rounded number, with 0 for -0. */
+const whole = (number) => Math.round(number) || 0;
+
+function ratingText({ rating, error }) {
+  if (error === null) return "–";
+  return gettext("%(rating)s ± %(error)s", { rating: whole(rating), error: whole(error) });
+}
+
+function showStandings(body, standings, house, own) {
+  body.closest("table").classList.add("has-ranges");
+  const known = standings.filter(({ error }) => error !== null);
+  const low = Math.min(...known.map(({ rating, error }) => rating - error));
+  const high = Math.max(...known.map(({ rating, error }) => rating + error));
+  body.replaceChildren(...standings.map((each, place) => {
+    const kinds = ["standing", house.includes(each.name) && "house", each.retired && "retired", each.name === own && !each.retired && "own"];
+    return row(
       [
-        `${place + 1}`, nameOf(each, house), each.version, each.rating.toFixed(0),
-        each.error === null ? "" : each.error.toFixed(0), `${each.matches}`, `${each.points}`,
+        { number: `${place + 1}` },
+        { who: [nameOf(each, house), html("small", {}, each.version)] },
+        ratingText(each),
+        each.error === null ? "" : rangeOf(each, low, high),
+        { number: changeOf(each) },
+        { number: `${each.matches}` },
+        { number: numberText(each.points) },
       ],
-      house.includes(each.name) ? "house" : each.retired ? "retired" : "",
-    )),
+      kinds.filter(Boolean).join(" "),
+    );
+  }));
+}
+
+/** A rating with its error bar on a scale that all rows have. */
+function rangeOf({ rating, error }, low, high) {
+  const place = (value) => `${(4 + 92 * ((value - low) / (high - low || 1))).toFixed(1)}%`;
+  return svg(
+    "svg",
+    { class: "range", "aria-hidden": "true" },
+    svg("line", { x1: place(rating - error), x2: place(rating + error), y1: 8, y2: 8 }),
+    svg("circle", { cx: place(rating), cy: 8, r: 4 }),
   );
 }
 
+/** The change of a rating in 24 hours, with its sign. */
+function changeOf({ rating, error, day_ago: before }) {
+  if (before === null || error === null) return "–";
+  const change = whole(rating - before);
+  if (!change) return "0";
+  return html("span", { class: change > 0 ? "good" : "bad" }, `${change > 0 ? "+" : "−"}${Math.abs(change)}`);
+}
+
 function matchRows(matches) {
-  const games = new Set(matches.map((each) => each.game));
-  const named = ({ match, game }) => games.size > 1 ? `${match}, ${game}` : match;
   return matches.map((each) => row([
-    pages ? linkTo(`${pages}/matches/${each.match}`, named(each)) : named(each), ...each.players,
+    matchLink(each, gameText(each.game)), ...each.players,
     each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
     time(each.ended_at),
-  ], ""));
+  ]));
+}
+
+function matchLink({ match }, text) {
+  return pages ? html("a", { href: `${pages}/matches/${match}`, title: match }, text) : html("span", { title: match }, text);
 }
 
 function nameOf({ name }, house) {
   if (house.includes(name)) return name;
-  return linkTo(`#team=${encodeURIComponent(name)}`, name);
-}
-
-function linkTo(address, text) {
-  const link = document.createElement("a");
-  link.href = address;
-  link.textContent = text;
-  return link;
+  return html("a", { href: `#team=${encodeURIComponent(name)}` }, name);
 }
 
 function chosenTeam() {
@@ -125,20 +212,21 @@ function chosenTeam() {
   return found && decodeURIComponent(found[1]);
 }
 
-function showTeam({ team, accounts, versions, matches, plot }) {
+function showTeam({ team, accounts, versions, matches, plots }) {
+  if (!isNew("team", team, accounts, versions, matches, plots)) return;
   at("team-name").textContent = team;
   at("accounts").textContent = accounts?.length ? gettext("Accounts: %(names)s", { names: listText(accounts) }) : "";
-  const drawn = new DOMParser().parseFromString(plot, "text/html").body.childNodes;
+  const drawn = Object.entries(plots).filter(([, plot]) => plot).flatMap(([game, plot]) => [
+    html("h3", {}, gameText(game)),
+    ...new DOMParser().parseFromString(plot, "text/html").body.childNodes,
+  ]);
   at("plot").replaceChildren(...drawn);
-  at("versions").replaceChildren(
-    ...versions.reverse().map((each) => row([each.version, time(each.at)], "")),
-  );
+  at("versions").replaceChildren(...versions.reverse().map((each) => row([each.version, time(each.at)])));
   at("matches").replaceChildren(...matchRows(matches));
 }
 
 function action(text, act) {
-  const button = document.createElement("button");
-  button.textContent = text;
+  const button = html("button", { type: "button", class: "button small" }, text);
   button.addEventListener("click", act);
   return button;
 }
@@ -147,22 +235,46 @@ function choice(submission) {
   return action(`${submission.id}`, () => { shown = submission.id; refresh(); });
 }
 
+function stateOf({ state }) {
+  return html("span", { class: KINDS[state] }, STATES[state]);
+}
+
 function showOwn(submissions) {
+  at("no-submissions").hidden = submissions.length > 0;
+  if (!isNew("own", submissions)) return;
   at("submissions").replaceChildren(
     ...submissions.reverse().map((each) => row(
-      [choice(each), each.file, time(each.at), STATES[each.state], STAGES[each.stage], told(each.reason)], each.state,
+      [choice(each), each.file, time(each.at), stateOf(each), STAGES[each.stage], told(each.reason)],
     )),
   );
 }
 
 function showOne(submission) {
-  at("which").textContent = gettext("Submission %(number)s: %(state)s", { number: submission.id, state: STATES[submission.state] });
+  at("one").hidden = false;
+  if (!isNew("one", submission)) return;
+  const { state, stage, reason } = submission;
+  at("which").textContent = gettext("Submission %(number)s: %(state)s", { number: submission.id, state: STATES[state] });
+  at("reason").textContent = told(reason);
+  showSteps(state, stage);
   at("log").textContent = submission.log;
   at("uses").replaceChildren(
     ...submission.uses.reverse().map((each) => row(
-      [each.match, gettext("%(number)s s", { number: numberText(each.cpu_s, 2) }), `${each.memory_mb} MiB`, told(each.end)], "",
+      [each.match, { number: gettext("%(number)s s", { number: numberText(each.cpu_s, 2) }) }, { number: `${each.memory_mb} MiB` }, told(each.end)],
     )),
   );
+}
+
+/** The stages as steps: those before the current one are done, and all are once it is accepted. */
+function showSteps(state, stage) {
+  const names = Object.keys(STAGES);
+  const current = state === "accepted" ? names.length : state === "queued" ? -1 : names.indexOf(stage);
+  at("steps").replaceChildren(...names.map((name, place) => {
+    const isDone = place < current, isCurrent = place === current;
+    const isBad = isCurrent && state !== "running";
+    const kind = isDone ? "done" : isBad ? "bad" : isCurrent ? "now" : null;
+    const mark = isDone ? "✓" : isBad ? "✗" : `${place + 1}`;
+    return html("li", { class: kind, "data-mark": mark, "aria-current": isCurrent && "step" }, STAGES[name]);
+  }));
 }
 
 async function change(name, value) {
@@ -176,11 +288,11 @@ async function change(name, value) {
 
 function showAll({ submissions, banned, workers, ladder_matches: matches }) {
   at("staff").hidden = false;
+  if (!isNew("all", submissions, banned, workers, matches)) return;
   at("most").textContent = ngettext("The ladders play at most %(num)s match at once.", "The ladders play at most %(num)s matches at once.", matches);
   at("workers").replaceChildren(
     ...workers.map(({ address, cores, fault }) => row(
-      [address || gettext("this machine"), cores ? numberText(cores, 0) : "", fault ? told(fault) : gettext("plays")],
-      fault ? "failed" : "",
+      [address || gettext("this machine"), cores ? numberText(cores, 0) : "", fault ? html("span", { class: "bad" }, told(fault)) : gettext("plays")],
     )),
   );
   const waiting = submissions.filter((each) => each.waiting).length;
@@ -191,16 +303,13 @@ function showAll({ submissions, banned, workers, ladder_matches: matches }) {
       : gettext("%(num)s in the queue; none is handled.", { num: waiting });
   at("all").replaceChildren(
     ...submissions.reverse().map((each) => {
-      const actions = document.createElement("span");
       const ban = banned.includes(each.team) ? "unban" : "ban";
-      actions.append(action(ban === "ban" ? gettext("ban") : gettext("unban"), () => change(ban, each.team)));
+      const actions = html("span", { class: "row nowrap" }, action(ban === "ban" ? gettext("ban") : gettext("unban"), () => change(ban, each.team)));
       if (each.state === "failed" && !each.waiting) {
         actions.append(action(gettext("retry"), () => change("retry", each.id)));
       }
-      const { team, account, file, state, stage, reason } = each;
-      return row(
-        [choice(each), team, account, file, time(each.at), STATES[state], STAGES[stage], told(reason), actions], state,
-      );
+      const { team, account, file, stage, reason } = each;
+      return row([choice(each), team, account, file, time(each.at), stateOf(each), STAGES[stage], told(reason), actions]);
     }),
   );
 }
@@ -252,21 +361,37 @@ async function handIn(found) {
     const path = `submissions/${encodeURIComponent(name)}`;
     shown = (await ask(path, { method: "PUT", body })).id;
     at("message").textContent = "";
+    at("upload").reset();
+    showChosen();
   } catch (error) {
     at("message").textContent = error.message;
   }
   refresh();
 }
 
+const chosenFiles = () => [...(at("file").files.length ? at("file").files : at("folder").files)];
+
+function showChosen() {
+  const [first, ...more] = chosenFiles();
+  const path = first && (first.webkitRelativePath.split("/")[0] || first.name);
+  at("chosen").textContent = !first || !more.length ? path ?? "" : ngettext("%(path)s, %(num)s file", "%(path)s, %(num)s files", more.length + 1, { path });
+}
+
+at("upload").addEventListener("change", showChosen);
 at("upload").addEventListener("submit", (event) => {
   event.preventDefault();
-  const chosen = at("file").files.length ? at("file").files : at("folder").files;
-  handIn([...chosen].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
+  handIn(chosenFiles().map((file) => ({ path: file.webkitRelativePath || file.name, file })));
 });
 
-document.addEventListener("dragover", (event) => event.preventDefault());
+// A bot can be dropped anywhere on the page.
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  at("drop").classList.add("is-over");
+});
+document.addEventListener("dragleave", (event) => event.relatedTarget || at("drop").classList.remove("is-over"));
 document.addEventListener("drop", (event) => {
   event.preventDefault();
+  at("drop").classList.remove("is-over");
   if (you?.team) handIn(dropped(event.dataTransfer));
 });
 
@@ -289,7 +414,7 @@ at("extend").addEventListener("submit", (event) => {
 
 addEventListener("hashchange", () => {
   shown = null;
-  for (const part of ["which", "log", "uses"]) at(part).replaceChildren();
+  at("one").hidden = true;
   refresh();
 });
 
@@ -303,4 +428,4 @@ if (invited.has("token")) {
 }
 
 refresh();
-setInterval(refresh, 1000);
+setInterval(refresh, REFRESH_MS);

@@ -183,10 +183,6 @@ class Game(spec.HasOptions, ABC):
         if self.has_chance:
             raise spec.SpecError(f"{refusal} games with chance, such as {self}")
 
-    def require_hosted(self) -> None:
-        """Raise SpecError for games that the server does not host: those with chance."""
-        self.require_no_chance("the server does not host")
-
     def winner(self, state: State) -> int:
         """Return 1 or 2 for the winner, -1 for a tie, 0 while the game goes on."""
         return state[1]

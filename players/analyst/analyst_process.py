@@ -120,6 +120,8 @@ def position_after(game: Game, moves: tuple[int, ...]) -> Position:
         position = position.play(action)
     if position.winner:
         raise CannotAnalyse("the game is over in this position")
+    if position.to_move == 0:
+        raise CannotAnalyse("a roll follows in this position: analyse the position after it")
     return position
 
 

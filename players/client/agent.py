@@ -524,7 +524,7 @@ class Agent:
             self._driver.advance(match)
 
     def _played(self, match: ActiveMatch, play: Callable[[], object]) -> bool:
-        """Add a move of the server by the client's rules; return whether they allow it.
+        """Add a move of the server, with its rolls, by the client's rules; return if they allow it.
 
         The client's rules compute the position, because searches need a valid one.
         """
@@ -535,7 +535,8 @@ class Agent:
             self._show_other_rules(match.started, error)
             self._driver.resign(match)
             return False
-        self._driver.moved(match, before)
+        for ply in range(before.ply, match.ply):
+            self._driver.moved(match, match.position.at(ply + 1))
         return True
 
     def _show_other_rules(self, started: Started, error: IllegalAction) -> None:

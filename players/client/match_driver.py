@@ -136,10 +136,11 @@ class MatchDriver:
         if not failure.check(Cancelled):
             self.fail(failure)
 
-    def moved(self, match: ActiveMatch, before: Position) -> None:
-        """Tell the player of a move that was played in the position `before`."""
-        self._console.move(match)
-        self.notify(match, match.player.moved, before.to_move, match.position)
+    def moved(self, match: ActiveMatch, position: Position) -> None:
+        """Tell the player of a move or a roll, which led to that position."""
+        self._console.move(match, position)
+        before = position.at(position.ply - 1)
+        self.notify(match, match.player.moved, before.to_move, position)
         info, match.info = match.info, None
         if info:
             self.notify(match, self._console.analysis, match.player, before, info)

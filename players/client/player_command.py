@@ -290,20 +290,18 @@ def main(
         account = replace(account, name=_ladder_name(player))
     needing = {"--rated": rated, "--tournament": tournament, "--ladder": ladder}
     account.require(*(option for option, value in needing.items() if value))
-    # A game that the server refuses is refused before the player is loaded, which takes longer.
-    hosted = _hosted(ladder or game) if tournament is None else ""
+    # An unknown game is refused before the player is loaded, which takes longer.
+    usual = _usual(ladder or game) if tournament is None else ""
     saved = account.saved(server)
     cache = _player_cache(player, options, known)
     identity = _identity(player, account.name, saved, cache)
     if ladder is not None:
         known_as = bot_version or cache.version or _digest(player, options)
-        enter = EnterLadder(game=hosted, version=known_as[:_LONGEST_LABEL])
+        enter = EnterLadder(game=usual, version=known_as[:_LONGEST_LABEL])
         given = context.get_parameter_source("matches") is not ParameterSource.DEFAULT
         request = PlayRequest(enter, matches if given else None)
     elif tournament is None:
-        wanted = _match_request(
-            hosted, challenge_bot, opponent, clock=clock, seat=seat, rated=rated
-        )
+        wanted = _match_request(usual, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
         request = PlayRequest(wanted, matches, takebacks)
     else:
         request = PlayRequest(_join(tournament))
@@ -438,14 +436,12 @@ def _require_any(context: click.Context, game: str, given: str, decided: tuple[s
     refuse(context, decided, f"the {kind} decides the terms of its matches")
 
 
-def _hosted(text: str) -> str:
-    """Return a game in its usual notation. Raises UsageError if the server does not host it."""
+def _usual(text: str) -> str:
+    """Return a game in its usual notation. Raises UsageError."""
     try:
-        game = games.load(text)
-        game.require_hosted()
+        return str(games.load(text))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
-    return str(game)
 
 
 def _require_order(game: str, player: str) -> None:

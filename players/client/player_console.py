@@ -84,12 +84,12 @@ class PlayerConsole:
 
         return paced(show, PROGRESS_S)
 
-    def move(self, match: ActiveMatch) -> None:
-        """Print the last move of the match."""
+    def move(self, match: ActiveMatch, position: Position) -> None:
+        """Print the move or the roll that led to a position of the match."""
         if self._show_boards and not match.player.human:  # a person sees the board anyway
-            position = match.position
             mover = position.game.current_player(position.states[-2])
-            self.show(f"{match.started.players[mover - 1]} plays {position.move_name()}")
+            subject = f"{match.started.players[mover - 1]} plays" if mover else "The roll is"
+            self.show(f"{subject} {position.move_name()}")
             self._console.print(rendering.board(position))
 
     def analysis(self, player: Player, position: Position, info: Info) -> None:

@@ -204,11 +204,9 @@ def new_bot(folder: Path, game: str) -> None:
     """Write the files of a new bot into FOLDER: it plays at once, with a test and a README."""
     name = registered(game)
     try:
-        rules = games.load(name)
-        rules.require_hosted()
+        loaded = str(games.load(name))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
-    loaded = str(rules)
     write(folder, bot_files(loaded, plugins.as_argument(loaded)))
     click.echo(f"Wrote {folder}: a bot for {loaded}. Next: cd {folder}, and see README.md")
 

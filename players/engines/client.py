@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from playout.commands.text import beginning
+from playout.commands.text import beginning, plain
 from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players.core.player import Info, Limit, MatchClock, PlayResult, Reporter, TimeLeft
@@ -117,6 +117,7 @@ class EngineClient(ABC):
         self.process = self._launched(deadline)
         try:
             self._start(deadline)
+            self.title = " ".join(plain(self.title).split()) or config.name
             self.new_match()
         except BaseException:
             self.close()

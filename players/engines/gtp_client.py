@@ -19,6 +19,7 @@ from playout.players.engines.client import EngineClient, clock_of, is_short, mov
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.gtp import COLOURS, PASS, analysis, board_of, of_move
 from playout.players.engines.process import EngineError
+from playout.players.engines.vertices import VertexError
 
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
 #: Commands whose answer may have several lines, or none. It ends with an empty line, or after a
@@ -123,8 +124,12 @@ class GtpClient(EngineClient):
         accept, resume = game.size**2, game.size**2 + 1
         if "final_status_list" not in self._commands:
             return resume
-        names = self._ask("final_status_list dead", self.ping_deadline()).split()
-        dead = set(map(self._board.vertices.cell, names))
+        said = self._ask("final_status_list dead", self.ping_deadline())
+        try:
+            dead = set(map(self._board.vertices.cell, said.split()))
+        except VertexError:
+            self.process.unused(said)
+            return resume
         marked = dead_cells(game.view(state))
         if marked == dead:
             return accept

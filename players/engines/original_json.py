@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeGuard
 
 from playout import games
+from playout.commands.text import beginning
 from playout.games import TIE, Game, IllegalAction, Position, State
 from playout.games.core import plugins
 from playout.games.core import spec as specs
@@ -23,6 +24,8 @@ from playout.protocol.messages import Analysis
 Json = dict[str, Any]
 
 _BOARDS = "original"
+#: Maximum number of characters of an action in an error.
+_MOST_SHOWN = 200
 
 
 class UnknownAction(ValueError):
@@ -316,13 +319,17 @@ class IllegalMessage(ClientFault):
     """Raised for an action that the rules forbid: `action` is what the client sent."""
 
     def __init__(self, action: object) -> None:
-        super().__init__(f"the action {json.dumps(action)} is illegal")
+        super().__init__(f"the action {beginning(json.dumps(action), _MOST_SHOWN)} is illegal")
         self.action = action
 
 
 def message(kind: str, **fields: object) -> str:
-    """Return a message as a line of JSON, without its end."""
-    return json.dumps({"type": kind, **fields}, ensure_ascii=False)
+    """Return a message as a line of JSON, without its end.
+
+    A question mark replaces half of a surrogate pair, which an answer that is repeated may contain.
+    """
+    text = json.dumps({"type": kind, **fields}, ensure_ascii=False)
+    return text.encode(errors="replace").decode()
 
 
 def position_fields(rules: OriginalRules, position: Position) -> Json:

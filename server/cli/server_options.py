@@ -117,6 +117,18 @@ def _contact(context: click.Context, parameter: click.Parameter, text: str | Non
     return text
 
 
+def _web_addresses(
+    context: click.Context, parameter: click.Parameter, urls: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Check addresses of programs. Raises BadParameter."""
+    for url in urls:
+        if not re.fullmatch(
+            r"https?://[\w.-]+(:\d{1,5})?(/[!-~]*)?|https?://\[[\d:a-f]+\]\S*", url
+        ):
+            raise click.BadParameter(f"{url!r} is not like https://example.org/told")
+    return urls
+
+
 def _password(context: click.Context, parameter: click.Parameter, path: Path | None) -> str | None:
     """Read the password in a file. Raises BadParameter."""
     if path is None:
@@ -308,7 +320,6 @@ def _ladders(
             name, clock = text, ""
         try:
             loaded = games.load(name)
-            loaded.require_hosted()
         except spec.SpecError as fault:
             raise click.BadParameter(str(fault)) from fault
         found[str(loaded)] = _clock(context, parameter, clock) if clock else None
@@ -498,6 +509,20 @@ page_options = combined(
         callback=_sites,
         help="A push service that browsers may use, besides those of Chrome, Firefox, "
         "Safari and Edge; repeatable.",
+    ),
+    click.option(
+        "--webhooks",
+        metavar="FOLDER",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Tell programs of the ends of matches and tournaments, by signed requests. The folder "
+        "has the secret and what was told; it is made if there is none.",
+    ),
+    click.option(
+        "--webhook",
+        metavar="URL",
+        multiple=True,
+        callback=_web_addresses,
+        help="The address of a program that is told; repeatable.",
     ),
     click.option(
         "--metrics-password-file",

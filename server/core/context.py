@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
+from playout.games import Game
+from playout.protocol.dice import Dice
 from playout.protocol.messages import Error, Event, RequestId
 from playout.server.core.accounts import Directory
 from playout.server.core.effects import (
@@ -25,7 +27,7 @@ from playout.server.core.effects import (
     WakeAt,
 )
 from playout.server.core.lobby import Lobby
-from playout.server.core.match import Refused
+from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.policy import Policy
 from playout.server.core.rate_limits import StorageBudget
 from playout.server.core.sessions import Session, SessionRegistry
@@ -152,6 +154,19 @@ class Context:
     def new_token(self) -> str:
         """A secret of 128 random bits, in hexadecimal."""
         return f"{self.random.getrandbits(128):032x}"
+
+    def new_match(
+        self, game: Game, players: tuple[str, str], terms: Terms, opening: Iterable[int] = ()
+    ) -> Match:
+        """A match with a new id, after its opening; in a game with chance, with new dice.
+
+        Raises IllegalAction for an illegal opening, and GameFault.
+        """
+        match_id = self.new_id()
+        key = f"{self.random.getrandbits(256):064x}" if game.has_chance else None
+        match = Match(match_id, game, players, terms, Dice(match_id, key) if key else None)
+        match.open(opening)
+        return match
 
     # Effects.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, NamedTuple
 
@@ -70,7 +70,7 @@ def faults_of(
 
 
 class CheckedPosition(NamedTuple):
-    """A state, and what the rules say of it; `to_move` is 0 when the game is over."""
+    """A state, and what the rules say of it; `to_move` is 0 for nature, and after the end."""
 
     state: State
     to_move: int
@@ -118,6 +118,12 @@ class GuardedGame:
         with faults_of(self._game, "legal_actions", state):
             return self._numbers(self._game.legal_actions(state))
 
+    def roll(self, state: State, below: Callable[[int], int]) -> tuple[int, CheckedPosition]:
+        """An outcome where nature moves, drawn as by `Game.roll`, and the position after it."""
+        with faults_of(self._game, "chances or next_state", state, but=(GameFault,)):
+            outcome = operator.index(self._game.roll(state, below))
+            return outcome, self.next(state, outcome)
+
     def lead_without(self, state: State, dead: Collection[int]) -> float:
         """By how many points player 1 is ahead without these pieces. Raises ValueError."""
         with faults_of(self._game, "lead_without", state, but=(ValueError,)):
@@ -135,7 +141,8 @@ class GuardedGame:
             winner = operator.index(game.winner(state))
             to_move = 0 if winner else operator.index(game.current_player(state))
             first, second = game.returns(state)
-            if winner not in _OUTCOMES or not (winner or 0 < to_move < 3):
+            least = 0 if game.has_chance else 1
+            if winner not in _OUTCOMES or not (winner or least <= to_move < 3):
                 raise ValueError(f"winner returned {winner}, current_player {to_move}")
             if not math.isfinite(first + second):
                 raise ValueError(f"returns gave {first} and {second}")

@@ -7,10 +7,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from playout.games import RETURNS, TIE, Game, IllegalAction, Position, State
-from playout.protocol.messages import ClockState, Code, Reason, Seat, TimeControl
+from playout.protocol.dice import Dice
+from playout.protocol.messages import ClockState, Code, Mover, Reason, Seat, TimeControl
 from playout.protocol.time_control import is_correspondence, spell_time_controls
 from playout.server.core.clock import Clock
-from playout.server.core.guarded_game import CheckedPosition, GuardedGame
+from playout.server.core.guarded_game import CheckedPosition, GameFault, GuardedGame
+
+#: Rolls in a row after which a game is at fault: EinStein würfelt nicht! begins with three.
+_MOST_ROLLS = 100
 
 
 class Refused(Exception):
@@ -87,9 +91,16 @@ class Match:
     """
 
     def __init__(
-        self, match_id: str, game: Game, players: tuple[str, str], terms: Terms | None = None
+        self,
+        match_id: str,
+        game: Game,
+        players: tuple[str, str],
+        terms: Terms | None = None,
+        dice: Dice | None = None,
     ) -> None:
+        """`dice` are those of the match in a game with chance."""
         self.id = match_id
+        self.dice = dice
         self.game = game
         self.players = players
         self.terms = terms or Terms()
@@ -109,7 +120,7 @@ class Match:
         self.missing: Seat | None = None
         #: The number of moves that were made for the players, by an opening.
         self.opening_plies = 0
-        self._movers: list[Seat] = []
+        self._movers: list[Mover] = []
         self._held = False
         self._legal: tuple[int, tuple[int, ...]] | None = None
         controls = self.terms.time_controls
@@ -161,15 +172,15 @@ class Match:
         return None if at is None else at + self.terms.credit_cap_s
 
     def open(self, actions: Iterable[int]) -> None:
-        """Make the moves of an opening before the match is started.
+        """Make the moves of an opening and the rolls after it, before the match is started.
 
         Raises IllegalAction, GameFault.
         """
         for action in actions:
-            after = self._game.next(self.state, action)
-            seat: Seat = 1 if self.to_move == 1 else 2
-            self._append(seat, action, after)
+            self._append(action, self._game.next(self.state, action))
         self.opening_plies = self.ply
+        for outcome, after in self._rolls(self._checked, self.ply):
+            self._append(outcome, after)
 
     def start(self, now: float) -> None:
         """Start the match, and the clock of the player to move."""
@@ -179,20 +190,20 @@ class Match:
 
     def restore(
         self,
-        moves: Iterable[tuple[Seat, int, tuple[ClockState, ClockState] | None]],
+        moves: Iterable[tuple[int, tuple[ClockState, ClockState] | None]],
         opening_plies: int,
         result: Result | None,
     ) -> None:
         """Make the moves of an interrupted or ended match, instead of `start`.
 
-        Each has its mover and the clocks after it. The match is held until `resume`. Raises
-        IllegalAction if the rules have changed since, and GameFault.
+        Each has the clocks after it. The match is held until `resume`. Raises IllegalAction if the
+        rules have changed since, and GameFault.
         """
-        for seat, action, clocks in moves:
+        for action, clocks in moves:
             after = self._game.next(self.state, action)
             if self._clock and clocks:
                 self._clock.set(clocks)
-            self._append(seat, action, after)
+            self._append(action, after)
         self.status = Status.PLAYING
         self._held = True
         self.opening_plies = opening_plies
@@ -217,7 +228,9 @@ class Match:
             self._run_clock(since + by - deadline)
 
     def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
-        """Make move number `ply` by `seat`; False if it repeats the move that was made then.
+        """Make move number `ply` by `seat`, and the rolls that follow.
+
+        Returns False if it repeats the move that was made then.
 
         `lag_s` is the network's round trip in seconds, 0 if it is not known. Raises Refused for a
         move that is not made, and GameFault. A move after the time was up, and one illegal move too
@@ -231,19 +244,29 @@ class Match:
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
+        rolls = self._rolls(after, self.ply + 1)
         credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
         if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
             raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
-        self._append(seat, action, after)
+        self._append(action, after)
         self._legal = self.ply, legal
+        for outcome, later in rolls:
+            self._append(outcome, later)
         self._end_if_over()
         self._run_clock(now)
         return True
 
-    def mover(self, ply: int) -> Seat:
-        """The player that made move number `ply`."""
+    def mover(self, ply: int) -> Mover:
+        """The player that made move number `ply`; 0 for a roll."""
         return self._movers[ply]
+
+    def rolls_after(self, ply: int) -> tuple[int, ...]:
+        """The rolls that follow move number `ply`."""
+        end = ply + 1
+        while end < self.ply and self._movers[end] == 0:
+            end += 1
+        return self.position.moves[ply + 1 : end]
 
     def has_moved(self, seat: int) -> bool:
         """Whether a player has made a move, beyond those of an opening."""
@@ -333,11 +356,25 @@ class Match:
             text = f"match {self.id} is at ply {self.ply}, and {subject} was for ply {ply}"
             raise Refused(Code.WRONG_PLY, text)
 
-    def _append(self, seat: Seat, action: int, after: CheckedPosition) -> None:
+    def _rolls(self, position: CheckedPosition, ply: int) -> list[tuple[int, CheckedPosition]]:
+        """The rolls from a position before move number `ply` on, with the positions after them."""
+        rolls: list[tuple[int, CheckedPosition]] = []
+        if not self.dice:
+            return rolls
+        while position.to_move == 0 and not position.winner:
+            rolls.append(self._game.roll(position.state, self.dice.at(ply + len(rolls))))
+            position = rolls[-1][1]
+            if len(rolls) > _MOST_ROLLS:
+                error = ValueError(f"nature has made {len(rolls)} moves in a row")
+                raise GameFault(str(self.game), "current_player", error, position.state)
+        return rolls
+
+    def _append(self, action: int, after: CheckedPosition) -> None:
+        mover = self._to_move[-1]
+        self._movers.append(1 if mover == 1 else 2 if mover == 2 else 0)
         self._checked = after
         self.position = self.position.after(action, after.state)
         self._to_move.append(after.to_move)
-        self._movers.append(seat)
         self._clocks.append(self.clock_states(0.0))
 
     def _is_repeated(self, seat: int, ply: int, action: int) -> bool:

@@ -249,7 +249,7 @@ class MatchRoom:
         moved_at = self.record.at
         for move in moves:
             moved_at = move.at
-            if self.scores:  # otherwise no analysis is decoded
+            if self.scores and move.seat:  # otherwise no analysis is decoded
                 self._count_score(move.seat, move.ply, move.analysis)
             self._storage.restore(move.info)
             self.spectators.show_later(move)
@@ -285,6 +285,8 @@ class MatchRoom:
             info = self._storage.move(mover, request.info, now)
             record = self._move_record(ply, clocks, info, now)
             self._context.store(record)
+            for roll in range(ply + 1, self.match.ply):
+                self._context.store(self._move_record(roll, clocks, None, now))
             self._hold()
             self.spectators.show_later(record, self._context.records)
             self._count_score(seat, ply, request.info)
@@ -544,6 +546,7 @@ class MatchRoom:
             time_controls=controls if controls and controls[0] != controls[1] else None,
             clocks=match.clock_states(now),
             rated=match.terms.rated,
+            commitment=match.dice.commitment if match.dice else None,
             moves=match.position.moves,
             state=match.state,
             to_move=match.to_move,
@@ -583,7 +586,7 @@ class MatchRoom:
     def _send_update(
         self, session: Session, ply: int, clocks: Clocks | None, re: RequestId | None
     ) -> None:
-        legal = self._legal_moves(session, ply + 1)
+        legal = self._legal_moves(session, ply + 1 + len(self.match.rolls_after(ply)))
         update = self._view.update(ply, clocks, _audience(session), re, legal)
         self._context.send_to(session, update)
 
@@ -593,8 +596,10 @@ class MatchRoom:
         return self._view.legal_moves(ply) if moves else None
 
     def _ended(self) -> Ended:
-        assert self.match.result
-        return Ended(match=self.match.id, state=self.match.state, **vars(self.match.result))
+        match = self.match
+        assert match.result
+        key = match.dice.key if match.dice else None
+        return Ended(match=match.id, state=match.state, key=key, **vars(match.result))
 
     # Records and log lines.
 
@@ -655,6 +660,7 @@ def started_record(
         credit_cap_s=terms.credit_cap_s,
         opening=match.opening_plies,
         max_plies=terms.max_plies,
+        dice_key=match.dice.key if match.dice else None,
         first_bot=first.bot_player,
         second_bot=second.bot_player,
         at=at,

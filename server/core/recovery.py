@@ -173,7 +173,7 @@ class Recovery:
 
         def corrected(message: Event) -> Event | None:
             if isinstance(message, Update) and message.match == match_id:
-                return message if ply is None or message.ply < ply else None
+                return message if ply is None or message.next_ply <= ply else None
             if isinstance(message, TakenBack) and message.match == match_id:
                 return None
             if isinstance(message, Ended) and message.match == match_id:
@@ -199,9 +199,12 @@ def _details(error: Exception) -> str:
 
 def _match_of(stored: StoredMatch) -> Match:
     started, controls = stored.started, parse_time_controls(stored.started.clock)
+    game = games.load(started.game)
+    if game.has_chance and started.dice_key is None:
+        raise games.SpecError("the key of its rolls is not stored")
     match = Match(
         started.match,
-        games.load(started.game),
+        game,
         started.players,
         Terms(
             time_control=controls[0] if controls else None,
@@ -214,8 +217,9 @@ def _match_of(stored: StoredMatch) -> Match:
             and parse_slot(started.fixture).is_first_attempt,
             max_plies=started.max_plies,
         ),
+        started.dice,
     )
-    moves = ((played.seat, played.action, played.clocks) for played in stored.moves)
+    moves = ((played.action, played.clocks) for played in stored.moves)
     end = stored.ended
     result = Result(end.winner, end.returns, end.reason, end.text) if end else None
     match.restore(moves, started.opening, result)

@@ -122,17 +122,21 @@ class MatchView:
         legal_moves: tuple[LegalMove, ...] | None = None,
     ) -> Update:
         """The message about move number `ply`, with the clocks after it."""
-        match, after = self._match, ply + 1
+        match, rolls = self._match, self._match.rolls_after(ply)
+        after = ply + 1 + len(rolls)
+        views = (self.position(each) for each in range(ply + 1, after)) if audience.views else ()
         return Update(
             re=re,
             match=match.id,
             ply=ply,
-            player=match.mover(ply),
+            player=_player(match, ply),
             action=match.position.moves[ply],
+            rolls=rolls,
             state=match.position.states[after],
             to_move=match.to_move_at(after),
             clocks=clocks,
             legal_actions=self.legal_actions(after) if audience.legal_actions else None,
+            views=tuple(each for each in views if each),
             view=self.position(after) if audience.views else None,
             legal_moves=legal_moves,
         )
@@ -151,7 +155,7 @@ class MatchView:
         return MoveAnalysis(
             match=match.id,
             ply=ply,
-            player=match.mover(ply),
+            player=_player(match, ply),
             info=info,
             pv=pv,
             candidates=candidates,
@@ -194,6 +198,11 @@ class MatchView:
             return None
 
 
+def _player(match: Match, ply: int) -> Seat:
+    """The player who made move number `ply`, which is no roll."""
+    return 1 if match.mover(ply) == 1 else 2
+
+
 def board_of(game: Game) -> Board:
     """The board of a game: the part of its view that is the same for all positions."""
     view = game.view(game.initial_state())
@@ -234,8 +243,15 @@ def position_view_of(position: Position, info: Analysis | None = None) -> Positi
 
 
 def _last_cells(position: Position) -> tuple[int, ...]:
-    """The cells of the last move, after those of the moves just before it by the same player."""
+    """The cells of the last move, after those of the moves just before it by the same player.
+
+    Rolls after it are no moves on the board.
+    """
     game, states, ply = position.game, position.states, position.ply
+    while ply > 0 and game.current_player(states[ply - 1]) == 0:
+        ply -= 1
+    if ply == 0:
+        return ()
     mover = game.current_player(states[ply - 1])
     first = ply - 1
     while first > max(0, ply - IN_A_ROW) and game.current_player(states[first - 1]) == mover:

@@ -18,13 +18,16 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from playout.commands.text import plain
+from playout.protocol.dice import Dice
 from playout.protocol.faults_in_words import fault_of
 from playout.protocol.messages import (
     Action,
     Analysis,
     ClockState,
+    Digits,
     Int32,
     Label,
+    Mover,
     Name,
     Reason,
     Seat,
@@ -86,13 +89,15 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     ladder: _Ladder | None = None
     bots: tuple[Remark | None, Remark | None] | None = None
     core_speed: Speed | None = None
+    commitment: Digits | None = None
+    key: Digits | None = None
     moves: list[Raw]
     finished: _Ended | None
 
 
 class _Move(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     ply: Int32
-    seat: Seat
+    seat: Mover
     action: Action
     clocks: tuple[Left, Left] | None = None
     info: Analysis | None = None
@@ -137,10 +142,12 @@ def encoded(stored: StoredMatch) -> bytes:
 def _line(stored: StoredMatch) -> _Line:
     """The line without its moves."""
     started, ended = stored.started, stored.ended
-    pair = started.ladder_pair
+    pair, dice = started.ladder_pair, started.dice
     return converted(
         _Line,
         started,
+        commitment=dice.commitment if dice else None,
+        key=dice.key if dice and ended else None,
         version=VERSION,
         ladder=_Ladder(pair, started.versions) if pair else None,
         bots=started.bots if any(started.bots) else None,
@@ -172,6 +179,8 @@ def _read(text: str | bytes) -> StoredMatch:
     if version != VERSION:
         raise Contradiction("version", f"expected {VERSION}, the only known one, not {version}")
     line = _decoded(text, _Line)
+    if line.key and line.commitment and Dice(line.match, line.key).commitment != line.commitment:
+        raise Contradiction("key", "expected the key whose SHA-256 is the commitment")
     return StoredMatch(
         started=_match_started(line),
         moves=tuple(
@@ -204,7 +213,7 @@ def _match_started(line: _Line) -> MatchStarted:
         "versions": line.ladder.versions if line.ladder else (None, None),
     }
     pair = line.ladder.pair if line.ladder else None
-    return converted(MatchStarted, line, ladder_pair=pair, **flat(**pairs))
+    return converted(MatchStarted, line, ladder_pair=pair, dice_key=line.key, **flat(**pairs))
 
 
 def _move_played(match: str, move: _Move) -> MovePlayed:

@@ -118,20 +118,25 @@ def _result(ended: MatchEnded | None) -> str:
 def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
     """Yield `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after none of White.
 
-    The first number is that of the position; several captures of draughts are one move.
+    The first number is that of the position; several captures of draughts are one move. Rolls have
+    no numbers.
     """
     number, numbered, seat = replayed.game.first_number - 1, False, 0
     for first, end in _turns(stored, replayed):
         move = stored.moves[end - 1]
-        if first == 0 or (move.seat == 1 and seat == 2):
+        state, actions = replayed.position.states[first], replayed.position.moves[first:end]
+        name = _symbol(replayed.game.turn_name(state, actions))
+        if move.seat == 0:
+            yield name
+            continue
+        if seat == 0 or (move.seat == 1 and seat == 2):
             number += 1
         if move.seat == 1 and seat != 1:
             yield f"{number}."
         elif move.seat == 2 and not (numbered or seat == 2):
             yield f"{number}..."
         numbered, seat = move.seat == 1, move.seat
-        state, actions = replayed.position.states[first], replayed.position.moves[first:end]
-        yield _symbol(replayed.game.turn_name(state, actions))
+        yield name
         if replayed.time_controls and move.clocks:
             yield _clock(replayed.time_controls[move.seat - 1], move)
             numbered = False

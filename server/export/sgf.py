@@ -58,6 +58,8 @@ def suits(game: Game) -> bool:
 
 def _require_board(game: Game) -> None:
     """Raise Unsuitable unless the game places stones on one grid within SGF's letters."""
+    if game.has_chance:
+        raise Unsuitable(f"{game} has rolls")
     state = game.initial_state()
     view = game.view(state)
     if view.geometry != "grid" or view.block:

@@ -17,7 +17,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from playout.protocol.messages import Analysis, ClockState, Int32, Reason, Seat
+from playout.protocol.dice import Dice
+from playout.protocol.messages import Analysis, ClockState, Int32, Mover, Reason, Seat
 
 T = TypeVar("T")
 
@@ -122,6 +123,8 @@ class MatchStarted(
     `opening` is the number of moves that were made for the players; after `max_plies` moves the
     match is a tie, 0 for never. `fixture` is the slot of the match in the schedule of its
     `tournament`. The bots are the player specifications of those that the server has started.
+    From `dice_key`, in hexadecimal, follow the rolls of a game with chance: it is secret until the
+    match has ended.
 
     A match of a ladder has the versions of its players, and as `ladder_pair` the id of the first
     match of its pair: its own id, or that of the match with the same opening and the colours
@@ -152,6 +155,7 @@ class MatchStarted(
     first_version: str | None = None
     second_version: str | None = None
     core_speed: float | None = None
+    dice_key: str | None = None
 
     @property
     def players(self) -> tuple[str, str]:
@@ -174,13 +178,18 @@ class MatchStarted(
         return self.first_bot, self.second_bot
 
     @property
+    def dice(self) -> Dice | None:
+        """The dice of a match with chance: secret until the match has ended."""
+        return Dice(self.match, self.dice_key) if self.dice_key else None
+
+    @property
     def versions(self) -> tuple[str, str]:
         """The versions of the players of a match of a ladder."""
         return self.first_version or "", self.second_version or ""
 
 
 class MovePlayed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """A move was played. The analysis `info` is JSON, as it is stored.
+    """A move was played; seat 0 is nature, whose moves are rolls. The analysis `info` is JSON.
 
     The times are those that both players had left after the move, before the next player's clock
     runs; None without clocks.
@@ -188,7 +197,7 @@ class MovePlayed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
     match: str
     ply: Int32
-    seat: Seat
+    seat: Mover
     action: Int32
     first_main_s: float | None = None
     first_periods: int | None = None

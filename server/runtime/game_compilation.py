@@ -273,15 +273,12 @@ def all_are_compiled() -> bool:
 def described_games() -> tuple[list[Description], list[str]]:
     """Return the descriptions of the games that are ready, and the names of the other games.
 
-    The server does not host games with chance, which are left out. To be called in a thread: it
-    asks for the compilation of games that nobody has asked for.
+    To be called in a thread: it asks for the compilation of games that nobody has asked for.
     """
     found, missing = [], []
     for name in games.names():
         try:
-            described = games.describe(name)
-            if not described.has_chance:
-                found.append(described)
+            found.append(games.describe(name))
         except games.NotReady:
             missing.append(name)
         except games.SpecError:

@@ -70,6 +70,10 @@ _decode_leaderboard = msgspec.json.Decoder(Leaderboard).decode
 _decode_puzzle = msgspec.json.Decoder(Puzzle).decode
 
 
+#: The time at which a match or tournament ended, and its id.
+Place = tuple[float, str]
+
+
 class Reader:
     """Reads one database. Every method raises SQLAlchemyError when it fails."""
 
@@ -110,6 +114,15 @@ class Reader:
         latest = match_page(match_branches(ALL, None), 0, most)
         with self._database.connect() as connection:
             return [_match_row(row) for row in connection.execute(latest)]
+
+    def ended_matches(self, after: Place, most: int) -> list[MatchRow]:
+        """Return up to `most` of the matches that ended after a place, the first of them first."""
+        m = matches.c
+        plies = sa.select(sa.func.count()).where(moves.c.match == m.id).scalar_subquery()
+        chosen = sa.select(matches, plies.label("plies")).where(_is_after(m, after))
+        with self._database.connect() as connection:
+            rows = connection.execute(chosen.order_by(m.ended_at, m.id).limit(most))
+            return [_match_row(row) for row in rows]
 
     def games(self) -> list[str]:
         """Return the names of the games of all stored matches, sorted."""
@@ -186,16 +199,22 @@ class Reader:
 
     def tournaments(self, page: int = 1, per_page: int = 50) -> ResultPage[TournamentRow]:
         """Return a page of all tournaments, the latest first."""
-        ended = (
-            sa.select(sa.func.count())
-            .where(matches.c.tournament == tournaments.c.id, matches.c.ended_at.is_not(None))
-            .scalar_subquery()
-        )
-        chosen = sa.select(tournaments, ended.label("matches")).order_by(tournaments.c.id.desc())
+        chosen = sa.select(tournaments, _ended_matches().label("matches"))
+        chosen = chosen.order_by(tournaments.c.id.desc())
         with self._database.connect() as connection:
             total = count_of(connection, tournaments)
             rows = connection.execute(_limited(chosen, page, per_page)).all()
         return result_page([_tournament_row(row) for row in rows], page, per_page, total)
+
+    def ended_tournaments(self, after: Place, most: int) -> list[TournamentRow]:
+        """Return up to `most` tournaments that ended after a place, the first of them first."""
+        t = tournaments.c
+        chosen = sa.select(tournaments, _ended_matches().label("matches")).where(
+            _is_after(t, after)
+        )
+        with self._database.connect() as connection:
+            rows = connection.execute(chosen.order_by(t.ended_at, t.id).limit(most))
+            return [_tournament_row(row) for row in rows]
 
     def tournament(self, tournament: str) -> tuple[StoredTournament, list[StoredGame]] | None:
         """Return a tournament without its matches, and its games, from which its results follow.
@@ -234,6 +253,25 @@ class Reader:
                 point = RatingPoint(row.at, row.rating, row.error, row.matches)
                 found.setdefault(row.version, []).append(point)
         return {version: tuple(points) for version, points in found.items()}
+
+    def ladder_ratings_at(self, game: str, at: float) -> dict[str, float]:
+        """Return the rating that each player of a ladder had at a time, by name."""
+        r = ladder_ratings.c
+        last = (
+            sa.select(r.account, sa.func.max(r.at).label("at"))
+            .where(r.game == game, r.at <= at)
+            .group_by(r.account)
+            .subquery()
+        )
+        chosen = (
+            sa.select(accounts.c.name, r.rating)
+            .join(last, (last.c.account == r.account) & (last.c.at == r.at))
+            .join(accounts, accounts.c.id == r.account)
+            .where(r.game == game)
+            .order_by(r.matches)
+        )
+        with self._database.connect() as connection:
+            return {row.name: row.rating for row in connection.execute(chosen)}
 
     def rated_games(self) -> list[str]:
         """Return the names of the games that have rated matches, sorted."""
@@ -382,6 +420,22 @@ def _actions() -> sa.ScalarSelect[Any]:
     )
     text = sa.func.aggregate_strings(sa.cast(played.c.action, sa.Text), " ")
     return sa.select(text).scalar_subquery()
+
+
+def _ended_matches() -> sa.ScalarSelect[Any]:
+    """Select the number of ended matches of a tournament."""
+    return (
+        sa.select(sa.func.count())
+        .where(matches.c.tournament == tournaments.c.id, matches.c.ended_at.is_not(None))
+        .scalar_subquery()
+    )
+
+
+def _is_after(table: Any, place: Place) -> sa.ColumnElement[bool]:
+    """Select what ended after a place; what ends at the same time is in the order of its id."""
+    at, identity = place
+    same = sa.and_(table.ended_at == at, table.id > identity)
+    return sa.and_(table.ended_at >= at, sa.or_(table.ended_at > at, same))
 
 
 def _limited(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]:

@@ -258,12 +258,14 @@ def _games(spec: TournamentSpec) -> Iterator[Fault]:
             yield Fault(("games", place), f"{text} is there twice")
         try:
             game = games.load(text)
-            game.require_hosted()
         except SpecError as error:
             yield Fault(("games", place), str(error))
             continue
         if str(game) != text:
             yield Fault(("games", place), f"{text!r} must be spelled {str(game)!r}")
+        if game.has_chance and spec.adjudication.proofs:
+            told = f"no results of games with chance are proven, such as {text}: leave out proofs"
+            yield Fault(("adjudication", "proofs"), told)
 
 
 def _entrants(spec: TournamentSpec) -> Iterator[Fault | None]:

@@ -7,12 +7,12 @@ requests (`ServerRequest`) to its resource, usually a `HandlerResource`.
 from __future__ import annotations
 
 import io
+import re
 import socket as sockets
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
@@ -40,6 +40,8 @@ ADDRESS_SHARE = 5
 RESERVE = 8
 #: The status of a request that is meant for another server (RFC 9110, section 15.5.20).
 _MISDIRECTED = 421
+#: A Host header: an IPv6 address in brackets or another name, and perhaps a port.
+_HOST = re.compile(r"(?:\[(?P<address>[^]]+)\]|(?P<name>[^]\[@:/?#\s\\]+))(?::[0-9]*)?")
 
 # Headers of all responses.
 
@@ -107,10 +109,8 @@ class Access:
         The owner of any name can make it resolve to this machine (DNS rebinding), so that a page of
         another site seems to be one of this server.
         """
-        try:
-            name = (urlsplit(f"//{header}").hostname or "").lower()
-        except ValueError:
-            name = ""
+        found = _HOST.fullmatch(header)
+        name = (found["address"] or found["name"]).lower() if found else ""
         if self.proxied or is_address(name) or name.rpartition(".")[2] == "localhost":
             return
         if name in self.names or (not self.local and name in _own_names()):

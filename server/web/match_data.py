@@ -21,6 +21,7 @@ from playout.protocol.messages import (
     Analysis,
     Board,
     ClockState,
+    Mover,
     PositionView,
     Reason,
     Seat,
@@ -74,13 +75,14 @@ _MAX_CACHED = 32
 class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The position after `ply` moves; the other fields belong to the move that led there.
 
+    The player of a roll is 0.
     `info` is the analysis without its moves, which are in `view`. `at` is in seconds since 1970.
     """
 
     ply: int
     view: PositionView
     action: int | None = None
-    player: Seat | None = None
+    player: Mover | None = None
     clocks: tuple[ClockState, ClockState] | None = None
     at: float | None = None
     info: Analysis | None = None
@@ -105,7 +107,8 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `linked`: whether each player has a page. `bots`: the player specification of each bot that the
     server started. `withheld`: whether bots analyse the running match for nobody, because a player
-    could gain by that. `opening`: the number of moves made for the players.
+    could gain by that. `opening`: the number of moves made for the players. In a game with chance,
+    `commitment` is the SHA-256 of the `key` of the rolls, which is there after the end.
     `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
     those of both players if they differ, and `time_control` is that of the first.
     """
@@ -123,6 +126,8 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     withheld: bool = False
     tournament: str | None = None
     opening: int = 0
+    commitment: str | None = None
+    key: str | None = None
     started_at: float
     to_move: int
     board: Board
@@ -186,7 +191,7 @@ def _data(
     moves: Sequence[MovePlayed],
     ended: MatchEnded | None,
 ) -> MatchData:
-    controls = parse_time_controls(started.clock)
+    controls, dice = parse_time_controls(started.clock), started.dice
     return converted(
         MatchData,
         started,
@@ -194,6 +199,8 @@ def _data(
         bots=started.bots if any(started.bots) else None,
         time_control=controls[0] if controls else None,
         time_controls=controls if controls and controls[0] != controls[1] else None,
+        commitment=dice.commitment if dice else None,
+        key=dice.key if dice and ended else None,
         started_at=started.at,
         to_move=0 if ended else position.to_move,
         board=board_of(position.game),

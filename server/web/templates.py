@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from twisted.web import http
 
@@ -114,13 +114,18 @@ def modules(script: str) -> tuple[str, ...]:
 VARIES = {"Vary": "Accept-Encoding, Accept-Language, Cookie"}
 
 
+#: The package and the folder of the templates of the server's pages.
+_TEMPLATES = "playout.server.web", "templates"
+
+
 @lru_cache
-def environment(
-    language: Language, package: str = "playout.server.web", folder: str = "templates"
-) -> Environment:
-    """The templates of a folder, with the texts and the forms of numbers of a language."""
+def environment(language: Language, *more: tuple[str, str]) -> Environment:
+    """The templates of the pages, with the texts and the forms of numbers of a language.
+
+    `more` are packages and their folders with further templates.
+    """
     environment = Environment(
-        loader=PackageLoader(package, folder),
+        loader=ChoiceLoader([PackageLoader(*each) for each in (_TEMPLATES, *more)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -137,6 +142,7 @@ def environment(
     untyped: Any = environment
     untyped.install_gettext_callables(**texts, newstyle=True, npgettext=language.npgettext)
     environment.globals |= {
+        "site": "",
         "software": f"Playout {version('playout')}",
         "language": language,
         "languages": LANGUAGES.values(),

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from playout.commands import html_page
+from support.accessibility import require_axe, serious_faults
 from support.browser import PATIENCE_S
 from support.commands import run
 from support.competitions import Cup, require_sandbox
@@ -29,6 +30,7 @@ document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelabl
 @pytest.mark.long
 def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Path) -> None:
     require_sandbox()
+    require_axe()
     soon = (datetime.now(UTC) + timedelta(minutes=50)).isoformat()
     more = 'roster = "class.csv"\nbuild_hosts = ["pypi.org"]'
     http = ("--http", "127.0.0.1:0")
@@ -37,7 +39,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
     cup.account("Ada")
     cup.account("Tea", administrator=True)
     (tmp_path / "class.csv").write_text("account\nAda\n")
-    page = chromium.new_page()
+    page = chromium.new_page(reduced_motion="reduce")
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
@@ -46,8 +48,9 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         page.goto(site)
         page.get_by_role("link", name="The cup").click()
         expect(page.get_by_role("status")).to_have_text(
-            re.compile(r"Open until.* \d+ min \d+ s left")
+            re.compile(r"Open until 20\d\d-\d\d-\d\d \d\d:\d\d")
         )
+        expect(page.get_by_role("timer")).to_have_text(re.compile(r"\d+ min \d+ s left"))
         expect(page.locator("#hosts")).to_have_text("Builds reach pypi.org by a proxy.")
         assert page.evaluate("Boolean(document.querySelector('#upload').hidden)")
         page.get_by_label("Account").fill("Ada")
@@ -67,15 +70,37 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         expect(page.locator("#log")).to_contain_text("== accepted")
         expect(page.locator("#log")).not_to_contain_text("Preparing")
         expect(page.locator("#uses")).to_contain_text("the end of the match")
+        expect(page.locator("#steps .done")).to_have_count(4)
+        expect(page.locator("#log")).to_be_hidden()
+        page.get_by_role("button", name="Show the log").click()
+        expect(page.locator("#log")).to_be_in_viewport()
+        page.get_by_role("button", name="Close").click()
+        expect(page.locator("#own-rank")).to_contain_text(re.compile("Ada is at place [12] of 2"))
+        expect(page.locator("#board svg")).to_be_visible()
+        for width, height, is_below in ((1440, 900, False), (390, 844, True), (844, 390, True)):
+            page.set_viewport_size({"width": width, "height": height})
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            field, standings = (
+                page.locator(each).bounding_box() for each in ("#drop", "#standings")
+            )
+            assert field
+            assert standings
+            assert field["height"] >= 180
+            assert (field["y"] + field["height"] <= standings["y"]) == is_below
+            assert page.locator(".standing td").first.evaluate("cell => cell.offsetHeight") >= 52
+            page.emulate_media(color_scheme="dark" if is_below else "light")
+            assert serious_faults(page) == []
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.get_by_role("button", name="1", exact=True).click()
+        expect(page.locator("#steps .bad")).to_have_text(["check"])
         expect(page.locator("#log")).to_contain_text("<img src=x")
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
         expect(page.get_by_text("The ratings are means")).to_be_visible()
-        for number, game in enumerate(("nim", "tic_tac_toe")):
+        for number, game in enumerate(("Nim", "Tic-tac-toe")):
             expect(page.locator("#games h3").nth(number)).to_contain_text(game)
             expect(page.locator("#games table").nth(number)).to_contain_text("Ada")
-        expect(page.locator("#rules")).to_contain_text("tic_tac_toe, clock 20+5")
+        expect(page.locator("#rules")).to_contain_text("Tic-tac-toe, clock 20 seconds + 5 seconds")
         expect(page.locator("#last-matches")).to_contain_text("House")
         link = page.locator("#last-matches a").first.get_attribute("href")
         assert server.page
@@ -89,12 +114,12 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         files = bot(command="python3 below/bot.py")
         (folder / "bot.toml").write_text(files["bot.toml"])
         (folder / "below" / "bot.py").write_text(files["bot.py"])
-        page.get_by_label("or a folder", exact=True).set_input_files(folder)
+        page.get_by_label("A folder", exact=True).set_input_files(folder)
         page.get_by_label("A Python file").set_input_files([])
         page.get_by_role("button", name="Hand in").click()
         heading = page.get_by_role("heading", name="Submission 3: accepted")
         expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
-        page.get_by_role("link", name="Ada").first.click()
+        page.locator("#standings").get_by_role("link", name="Ada").first.click()
         expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
         expect(page.locator("#versions tr")).to_have_count(2)
         expect(page.locator("#matches tr").first).to_contain_text("House")
@@ -122,7 +147,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         page.goto(f"{site}cup/#account=Tea&token={cup.tokens['Tea']}")
         expect(page.get_by_text("What administrators hand in")).to_be_visible()
         assert page.url == f"{site}cup/"
-        page.get_by_role("link", name="Ada").first.click()
+        page.locator("#standings").get_by_role("link", name="Ada").first.click()
         expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
         expect(page.locator("#submissions tr")).to_have_count(4)
         page.get_by_role("link", name="The competition").click()

@@ -14,7 +14,7 @@ from playout.server.storage import Database
 from support.browser import BrowserSite, BrowserUsers, arrive, choose, my_turn, running_site
 from support.scale import sample
 from support.stored_game import PlayedGame
-from support.variants import HOSTED, PLAYABLE
+from support.variants import EXAMPLES
 
 #: Width and height of a window, and the least height of a board there.
 SCREENS = ((1440, 900, 700), (1366, 768, 600), (1024, 768, 600), (390, 844, 340))
@@ -49,7 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     folder = tmp_path_factory.mktemp("site")
     with contextlib.closing(Database(f"sqlite:///{folder}/playout.db")) as database:
         database.migrate()
-        for spec in HOSTED:
+        for spec in EXAMPLES:
             played = PlayedGame(spec, "300+3", match=match_of(spec)).play_anything(1, plies=6)
             match = played.adjudicated(1) if played.match.to_move else played.stored
             assert match.ended
@@ -69,7 +69,7 @@ def reader(chromium: Browser, site: BrowserSite) -> Iterator[tuple[BrowserUsers,
     people.leave()
 
 
-@pytest.mark.parametrize("spec", HOSTED)
+@pytest.mark.parametrize("spec", EXAMPLES)
 def test_the_board_of_every_game_is_as_large_as_the_window(
     reader: tuple[BrowserUsers, Page], spec: str
 ) -> None:
@@ -98,7 +98,7 @@ def test_the_lobby_shows_all_games_and_begins_a_match_by_one_click(
     expect(page.locator("#new-bots")).to_contain_text("random")
     assert page.evaluate(OUTSIDE, ["#start", "#summary"]) == []
     pictures = page.locator("#new-games label")
-    expect(pictures).to_have_count(len(PLAYABLE))
+    expect(pictures).to_have_count(len(games.names()))
     scrolls = "element => getComputedStyle(element).overflowY"
     assert page.locator("#new-games").evaluate(scrolls) == "visible"
     if width > PHONE:
@@ -181,7 +181,7 @@ def test_hints_and_coordinates_are_switched_off_for_all_matches(people: BrowserU
     expect(page.get_by_label("Show legal moves")).not_to_be_checked()
 
 
-@pytest.mark.parametrize("spec", sample(HOSTED, short=4))
+@pytest.mark.parametrize("spec", sample(EXAMPLES, short=4))
 def test_every_game_has_a_page_of_its_rules(people: BrowserUsers, spec: str) -> None:
     page = people.come(f"/games/{match_of(spec)}")
     title = games.title(match_of(spec))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.page import ChromiumMissing, launched
 from support.browser import (
     MOVES,
     BrowserSite,
@@ -21,6 +22,7 @@ from support.browser import (
     running_site,
 )
 from support.raw_client import RawClient
+from support.requirements import skip_without
 from support.waiting import wait_until
 
 OPTIONS = (
@@ -142,6 +144,29 @@ def test_a_server_without_bots_offers_no_level(chromium: Browser, tmp_path: Path
         expect(page.locator("#bot-hint")).to_have_text("This server starts no bots.")
         expect(page.locator("#people-choice")).to_be_visible()
         page.close()
+
+
+def test_the_place_in_the_queue_is_shown_while_all_bots_play(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    with running_site(tmp_path, "--bots", "1") as site:
+        people = BrowserUsers(chromium, site.address)
+        with RawClient(site.server.host, site.server.port) as first:
+            first.hello()
+            first.say("challenge_bot", player="random", game="nim")
+            match = first.hear_until("started")["match"]
+            ann, bob = people.come(), people.come(locale="de-DE")
+            for page, place in ((ann, "is 1."), (bob, "Platz 2.")):
+                choose(page, "tic_tac_toe", "random")
+                page.locator("#start").click()
+                expect(page.locator("#waiting-text")).to_contain_text(place)
+            first.say("resign", match=match)
+            arrive(ann)
+            expect(bob.locator("#waiting-text")).to_contain_text("Platz 1.")
+            bob.get_by_role("button", name="Abbrechen").click()
+            expect(bob.locator("#start")).to_be_visible()
+        assert people.faults == []
+        people.leave()
 
 
 CLOSED = "Nobody is waiting at this link"
@@ -311,13 +336,23 @@ SUBSCRIBED = """
 """
 
 
+@pytest.fixture
+def chromium_with_notices(chromium: Browser) -> Iterator[Browser]:
+    try:
+        browser = launched(chromium.browser_type, shows_notices=True)
+    except ChromiumMissing as lacking:
+        skip_without(str(lacking))
+    yield browser
+    browser.close()
+
+
 def test_notices_are_switched_on_and_shown_by_the_browser(
-    chromium: Browser, tmp_path: Path
+    chromium_with_notices: Browser, tmp_path: Path
 ) -> None:
     kept = tmp_path / "push" / "subscriptions.json"
     options = ("--push", str(kept.parent), "--push-contact", "mailto:me@example.org")
     with running_site(tmp_path, *options) as site:
-        people = BrowserUsers(chromium, site.address)
+        people = BrowserUsers(chromium_with_notices, site.address)
         page = people.come(permissions=["notifications"])
         page.add_init_script(SUBSCRIBED)
         page.reload()

@@ -27,7 +27,7 @@ from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, st
 from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
-from support.variants import PLAYABLE, seen, small
+from support.variants import seen, small
 
 PICTURES = Path(__file__).parents[1] / "screenshots"
 #: Returns the faults of a page, in words.
@@ -43,7 +43,7 @@ MAX_BYTES = 150_000
 ENDING = "chess(fen=4k3/8/8/8/8/8/8/R3K2R w KQ - 92 80)"
 CUP = TournamentSpec(
     name="autumn cup",
-    games=tuple(ENDING if name == "chess" else small(name) for name in seen(PLAYABLE)),
+    games=tuple(ENDING if name == "chess" else small(name) for name in seen(games.names())),
     format="round_robin",
     rounds=1,
     clock="1/move",
@@ -179,7 +179,7 @@ NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
     "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
     "games", "admin", "invite", "not_found",
-    *(f"match_{game}" for game in seen(PLAYABLE)),
+    *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from support.browser import (
     walk,
 )
 from support.scale import repetitions
-from support.variants import PLAYABLE, SMALL, seen, small
+from support.variants import SMALL, seen, small
 from testbed.machine import reserve_port
 
 #: Matches of more plies than this are played to their end only with `--slow`.
@@ -52,7 +52,7 @@ def most_plies(game: str) -> int:
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
-@pytest.mark.parametrize("game", seen(PLAYABLE))
+@pytest.mark.parametrize("game", seen(games.names()))
 def test_a_whole_match_is_played_by_clicking(
     people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_whole_match_is_played_by_clicking(
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
-@pytest.mark.parametrize("game", PLAYABLE if scale.slow else KINDS)
+@pytest.mark.parametrize("game", games.names() if scale.slow else KINDS)
 def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
     people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:

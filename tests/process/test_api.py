@@ -8,12 +8,12 @@ import json
 
 import pytest
 
+from playout import games
 from playout.ratings.leaderboard import ANCHOR
 from support.commands import running_server
 from support.http_site import HttpSite
 from support.seeded_database import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES
 from support.two_clients import TwoClients
-from support.variants import PLAYABLE
 
 # Lists.
 
@@ -96,7 +96,7 @@ def test_tournaments_games_and_seeks(seeded_site: HttpSite) -> None:
     (cup,) = seeded_site.get("tournaments")["items"]
     assert (cup["tournament"], cup["name"], cup["matches"]) == (seeded_site.seeded.cup, "a cup", 6)
     described = {each["name"]: each for each in seeded_site.get("games")["items"]}
-    assert set(described) == set(PLAYABLE)
+    assert set(described) == set(games.names())
     assert described["nim"]["parameters"][0]["name"] == "chips"
     assert all(each["about"] for each in described.values())
     assert seeded_site.get("seeks")["items"] == []

@@ -91,7 +91,7 @@ def test_a_bot_plays_its_match_and_is_gone(server: RunningServer, ann: RawClient
     wait_until(lambda: not bots_of(server))
 
 
-def test_more_bots_than_there_may_be_are_refused(server: RunningServer, ann: RawClient) -> None:
+def test_more_bots_than_there_may_be_wait_in_a_queue(server: RunningServer, ann: RawClient) -> None:
     with (
         RawClient(server.host, server.port) as bob,
         RawClient(server.host, server.port) as cy,
@@ -99,8 +99,11 @@ def test_more_bots_than_there_may_be_are_refused(server: RunningServer, ann: Raw
         bob.hello()
         cy.hello()
         assert challenge_bot(ann)["type"] == challenge_bot(bob)["type"] == "seeking"
-        refused = challenge_bot(cy)
-        assert (refused["type"], refused["code"]) == ("error", "too_many")
+        assert challenge_bot(cy)["type"] == "seeking"
+        notice = cy.hear_until("notice")
+        assert (notice["code"], notice["text"].rpartition(" ")[2]) == ("bot_queued", "1")
+        bob.say("resign", match=bob.hear_until("started")["match"])
+        assert cy.hear_until("started")["seat"] == 1
 
 
 def test_challenges_that_are_cancelled_start_no_more_processes(

@@ -262,7 +262,7 @@ def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) ->
             assert (status, told["accounts"]) == (200, accounts)
             assert [each["version"] for each in told["versions"]] == [done["version"]]
             assert "Reds" in told["matches"][0]["players"]
-            assert [f"<h3>{game}" in told["plot"] for game in both] == [True, True]
+            assert ["<svg" in told["plots"][game] for game in both] == [True, True]
             if accounts:
                 assert [each["id"] for each in told["submissions"]] == [bad, good]
             else:
@@ -465,6 +465,24 @@ def test_the_operator_tries_a_submission_again_and_bans_a_team(cup: Cup) -> None
     assert run("playout-competition", "ban", str(cup.file), "Ada", "--no")[0] == 0
     wait_for_matches("Ada", 1)
     assert cup.ask("GET", f"submissions/{number}", "Tea")[1]["team"] == "Ada"
+
+
+def test_a_match_that_the_operator_ends_is_no_fault_of_the_bot(cup: Cup) -> None:
+    number = cup.hand_in("Ada", bot(LATER.format("import time; time.sleep(0.5)")))
+    assert cup.server
+    with RawClient(cup.server.host, cup.server.port) as tea:
+        tea.hello("Tea", token=cup.tokens["Tea"], role="spectator")
+
+        def match() -> str | None:
+            log = cup.ask("GET", f"submissions/{number}", "Ada")[1]["log"]
+            found = re.search(r"Match (\w+): nim", log)
+            return found and found[1]
+
+        told = tea.ask("abort", match=wait_until(match, "a match of the last stage"))
+        assert told["type"] != "error", told
+    done = cup.ended("Ada", number)
+    assert "ended by an administrator" in done["log"]
+    assert done["state"] == "accepted", done
 
 
 def test_others_cannot_enter_the_ladder(cup: Cup) -> None:

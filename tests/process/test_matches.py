@@ -12,7 +12,7 @@ import pytest
 
 from support.commands import RunningServer, finish_all, running_server, start
 from support.scale import repetitions
-from support.variants import COMPILED, HOSTED, seen
+from support.variants import COMPILED, seen
 
 MATCHES = repetitions(20, short=4)
 
@@ -37,7 +37,7 @@ def tally(output: str) -> tuple[int, ...]:
 BEGUN = {"chess": "chess(fen=1r4k1/7r/8/8/8/8/8/K7 w - - 0 1)"}
 
 
-@pytest.mark.parametrize("game", seen([name for name in COMPILED if name in HOSTED]))
+@pytest.mark.parametrize("game", seen(COMPILED))
 def test_random_and_uct_play_matches_without_an_illegal_move(
     host: RunningServer, game: str
 ) -> None:

@@ -3,65 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import json
 import re
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from support.commands import RunningServer, invoke, running_server
+from support.agents import ToolCaller, tools_of
+from support.commands import RunningServer, installed, invoke, running_server
 from support.raw_client import RawClient
-
-if TYPE_CHECKING:  # it takes a second in each process of the tests
-    import mcp
+from support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 AGENTS = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-_RUN = (
-    "import sys; sys.argv[0] = 'playout-bridge'; "
-    "from playout.bridges.bridge_command import main; main()"
-)
 
 
-class ToolCaller:
-    """Calls the tools of a bridge."""
-
-    def __init__(self, client: mcp.Client) -> None:
-        self.client = client
-
-    async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Return what a tool says; it must not fail."""
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert isinstance(result.structured_content, dict)
-        return result.structured_content
-
-    async def error(self, tool: str, **arguments: Any) -> str:
-        """Return the text with which a tool fails."""
-        result = await self.client.call_tool(tool, arguments)
-        assert result.is_error, result.structured_content
-        (content,) = result.content
-        assert content.type == "text"
-        return content.text
-
-
-@asynccontextmanager
-async def agent(server: RunningServer, folder: Path, *words: str) -> AsyncIterator[ToolCaller]:
+def agent(
+    server: RunningServer, folder: Path, *words: str
+) -> AbstractAsyncContextManager[ToolCaller]:
     """An agent with a bridge of its own to the server."""
-    import mcp
-
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
-    parameters = mcp.StdioServerParameters(
-        command=sys.executable,
-        args=["-P", "-c", _RUN, "mcp", *server.address, *words],
-        env=environment,
-    )
-    async with mcp.Client(parameters) as client:
-        yield ToolCaller(client)
+    return tools_of("playout-bridge", ("mcp", *server.address, *words), folder)
 
 
 async def played_to_the_end(call: ToolCaller, state: dict[str, Any]) -> dict[str, Any]:
@@ -195,3 +159,48 @@ async def an_agreed_draw(call: ToolCaller, server: RunningServer) -> None:
 @pytest.mark.parametrize("option", ["--name", "--token-file", "--host", "--tls"])
 def test_the_options_are_those_of_a_player(option: str) -> None:
     assert option in invoke("playout-bridge", "mcp", "--help")[1]
+
+
+_DIGITS = "9" * 5000
+#: Values in the arguments of calls, as JSON.
+_VALUES = [
+    _DIGITS, "1e999", "NaN", "-Infinity", '"\\ud800"', '"\\u0000"', "[" * 100_000,
+    "[" * 900 + "]" * 900, f'"{"a" * 100_000}"', '"\\u001b]52;c;AA\\u0007"', "{}",
+]  # fmt: skip
+_ARGUMENTS = [
+    ("new_match", '{"game": {}}'), ("new_match", '{"game": "nim", "wait_s": {}}'),
+    ("new_match", '{"game": "nim", "seat": {}}'), ("play", '{"move": {}}'),
+    ("state", '{"match": {}}'), ("offer", '{"offer": {}}'), ("none", "{}"), ("list_games", "{}"),
+]  # fmt: skip
+
+
+def test_whatever_an_agent_sends_the_log_has_no_traceback(
+    server: RunningServer, tmp_path: Path
+) -> None:
+    """The last request is answered, after bytes and numbers that no agent should send."""
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
+    lines = [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})]
+    lines += ['{"jsonrpc": "2.0", "method": "notifications/initialized"}']
+    call = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": '
+    for value in _VALUES:
+        for tool, arguments in _ARGUMENTS:
+            told = arguments.replace("{}", value)
+            lines.append(f'{call % 2}{{"name": "{tool}", "arguments": {told}}}}}')
+        lines.append(f'{call % value}{{"name": "list_games"}}}}')
+    sent = "\n".join(lines).encode() + b'\n\xff\xfe\0\n\n[]\n{"id": "\xff"}\n'
+    output = tmp_path / "output"
+    words = [*installed("playout-bridge"), "mcp", *server.address]
+    with output.open("wb") as file:
+        bridge = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=file, stderr=file)
+    bridge_input = bridge.stdin
+    assert bridge_input
+    bridge_input.write(sent + f'{call % 3}{{"name": "list_games"}}}}\n'.encode())
+    bridge_input.flush()
+    wait_until(lambda: b'"id":3' in output.read_bytes(), "the last answer")
+    bridge_input.close()
+    assert bridge.wait() == 0
+    assert b"Traceback" not in output.read_bytes()

@@ -1,9 +1,9 @@
 """What a stranger may read: no page, file or message has a private value of the operator.
 
 A tournament is stored whose private texts, of every field that is not declared as public, have a
-marker; so have the paths of the server and the keys of its sessions. A stranger then asks for
-everything: each page that a link leads to, each address of the API, and each request of the
-protocol.
+marker; so have the paths of the server and the keys of its sessions. Private is also the key of the
+rolls of a match that goes on. A stranger then asks for everything: each page that a link leads to,
+each address of the API, and each request of the protocol.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from playout.server.core.accounts import digest
 from playout.server.model.records import Account, MatchStarted
 from playout.server.storage import Database
 from support.commands import RunningServer, running_server
-from support.hub_harness import HubHarness
+from support.hub_harness import HubHarness, match_between
 from support.kept_ratings import keep_ratings
 from support.protocol_document import REQUEST_KINDS
 from support.raw_client import RawClient
@@ -91,8 +91,11 @@ def store(url: str) -> Stored:
     bob.say(Resign(match=started.match, crash=f"OSError: no such file: '{SECRET}/net.npz'"))
     Bots(harness, ann, bob).play(20)
     harness.wait(1)
+    rolled = match_between(harness.client("Cyd"), harness.client("Dan"), game="backgammon")
+    dice = harness.matches[rolled].dice
+    assert dice
     started_matches = (each for each in harness.stored if isinstance(each, MatchStarted))
-    keys = [key for each in started_matches for key in each.sessions]
+    keys = [dice.key, *(key for each in started_matches for key in each.sessions)]
     known = [
         Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0) for name in ("Ann", "Bob")
     ]
@@ -105,6 +108,8 @@ def store(url: str) -> Stored:
         {
             "tournament": told.tournament,
             "match": started.match,
+            "rolled": rolled,
+            "commitment": dice.commitment,
             "game": "tic_tac_toe",
             "player": "Bob",
             "name": "Ann",
@@ -181,10 +186,19 @@ def test_pages_files_and_the_api_have_nothing_private(
     served: tuple[RunningServer, Stored],
 ) -> None:
     server, stored = served
-    found = crawled(server, f"/embed/{stored.known['match']}")
+    rolled = stored.known["rolled"]
+    found = crawled(
+        server,
+        f"/embed/{stored.known['match']}",
+        *(f"/{kind}/{rolled}" for kind in ("matches", "embed", "api/matches")),
+        f"/matches/{rolled}.pgn",
+        f"/matches/{rolled}.json",
+    )
     private = {path: each for path, text in found.items() for each in stored.texts if each in text}
     assert private == {}
     whole = "".join(found.values())
+    for path in (f"/api/matches/{rolled}", f"/matches/{rolled}.json"):
+        assert stored.known["commitment"] in found[path]
     assert "net.npz" in whole  # what is public of an error, and of an entrant
     assert "engines.toml" in whole
     for each in (".pgn", ".json", "/players/", "/tournaments/", "/api/tournaments/", "/embed/"):
@@ -204,10 +218,12 @@ def test_no_answer_of_the_protocol_has_anything_private(
                 if name in CHANGES:
                     continue
                 client.ask(name, **filled(kind, stored.known))
+            client.ask("watch", match=stored.known["rolled"])
             said = json.dumps(client.heard)
             assert [each for each in stored.texts if each in said] == []
             assert any(each["type"] == "tournament" for each in client.heard)
             assert "net.npz" in said
+            assert stored.known["commitment"] in said
 
 
 def filled(kind: Any, known: dict[str, str]) -> dict[str, Any]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import queue
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import http_ece
 import pytest
@@ -20,48 +17,15 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from playout.server.server_command import main
 from support.commands import running_server
+from support.posts import Post, PostReceiver, receiving
 from support.raw_client import TIMEOUT_S, RawClient
 from support.waiting import wait_until
 
 
-class Post(NamedTuple):
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-
-class PushService:
-    """A push service on this machine, which answers with `status`."""
-
-    def __init__(self) -> None:
-        self.posts: queue.Queue[Post] = queue.Queue()
-        self.status = 201
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                service.posts.put(Post(self.path, headers, body))
-                self.send_response(service.status)
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                """Print nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self.server.server_port}"
-
-
 @pytest.fixture
-def service() -> Iterator[PushService]:
-    service = PushService()
-    thread = threading.Thread(target=service.server.serve_forever)
-    thread.start()
-    yield service
-    service.server.shutdown()
-    thread.join()
-    service.server.server_close()
+def service() -> Iterator[PostReceiver]:
+    with receiving(201) as service:
+        yield service
 
 
 class Browser:
@@ -110,7 +74,7 @@ def signed_claims(post: Post, key: str) -> dict[str, Any]:
 
 
 def test_a_player_that_is_away_gets_an_encrypted_notice(
-    service: PushService, tmp_path: Path
+    service: PostReceiver, tmp_path: Path
 ) -> None:
     folder = tmp_path / "push"
     options = ("--push", str(folder), "--push-contact", "mailto:me@example.org")

@@ -31,8 +31,6 @@ MOVES = "#board .cell.target, .board-choices button"
 #: The elements that choose one of several moves with the same clicks.
 ANSWERS = ".move-dialog button:not([value=''])"
 OVER = "#rematch:not([hidden])"
-#: Options of a user's context that a page may have as well.
-MEDIA = ("color_scheme", "reduced_motion")
 
 expect.set_options(timeout=PATIENCE_S * 1000)
 
@@ -72,48 +70,13 @@ def running_site(folder: Path, *options: str, **more: Any) -> Iterator[BrowserSi
             assert "Traceback" not in log, log
 
 
-class UsedContexts:
-    """Browser contexts without cookies and storage, for the next users of a site.
-
-    A new context costs 1.3 to 1.7 seconds of processor time with its first page, and a new page in
-    a used one 0.8, while another page of it is open, here an empty one.
-    """
+class BrowserUsers:
+    """The users of one browser, each with cookies of their own, and the errors of their pages."""
 
     def __init__(self, browser: Browser, address: str) -> None:
         self._browser = browser
         self._address = address
-        self._free: list[BrowserContext] = []
-
-    def take(self) -> BrowserContext:
-        """Return a context as if it were new."""
-        if self._free:
-            return self._free.pop()
-        context = self._browser.new_context(base_url=self._address)
-        context.new_page()
-        return context
-
-    def give_back(self, context: BrowserContext) -> None:
-        """Close the pages of a context, and delete the data of its user."""
-        empty, *pages = context.pages
-        for page in pages:
-            page.close()
-        devtools = context.new_cdp_session(empty)
-        terms = {"origin": self._address, "storageTypes": "all"}
-        devtools.send("Storage.clearDataForOrigin", terms)
-        devtools.detach()
-        context.clear_cookies()
-        self._free.append(context)
-
-
-class BrowserUsers:
-    """The users of one browser, each with cookies of their own, and the errors of their pages."""
-
-    def __init__(self, browser: Browser, address: str, used: UsedContexts | None = None) -> None:
-        self._browser = browser
-        self._address = address
-        self._used = used
         self._contexts: list[BrowserContext] = []
-        self._borrowed: list[BrowserContext] = []
         self._tolerated: list[str] = []
         self._faults: list[str] = []
         self._listeners: dict[Any, Callable[..., Any]] = {
@@ -136,24 +99,14 @@ class BrowserUsers:
     def come(self, path: str = "/", **options: Any) -> Page:
         """Open a page as a new user, with cookies and storage of its own."""
         options = {"viewport": {"width": 1280, "height": 900}} | options
-        if self._used and options.keys() <= {"viewport", *MEDIA}:
-            page = self._page_of(self._used.take(), self._borrowed)
-            page.set_viewport_size(options.pop("viewport"))
-            if options:
-                page.emulate_media(**options)
-        else:
-            context = self._browser.new_context(base_url=self._address, **options)
-            page = self._page_of(context, self._contexts)
-        page.goto(path)
-        return page
-
-    def _page_of(self, context: BrowserContext, kept: list[BrowserContext]) -> Page:
-        """Open a page in a context whose errors are noted, and which is kept."""
-        kept.append(context)
+        context = self._browser.new_context(base_url=self._address, **options)
+        self._contexts.append(context)
         context.set_default_timeout(PATIENCE_S * 1000)
         for event, listener in self._listeners.items():
             context.on(event, listener)
-        return context.new_page()
+        page = context.new_page()
+        page.goto(path)
+        return page
 
     def guest(self, **options: Any) -> tuple[Page, str]:
         """Open the lobby as a new guest; return the page, and the guest's name."""
@@ -166,11 +119,6 @@ class BrowserUsers:
         """Close all pages."""
         while self._contexts:
             self._contexts.pop().close()
-        while self._used and self._borrowed:
-            context = self._borrowed.pop()
-            self._used.give_back(context)
-            for event, listener in self._listeners.items():
-                context.remove_listener(event, listener)
 
     def _note(self, fault: str) -> None:
         self._faults.append(fault)

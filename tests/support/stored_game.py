@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from playout import games
+from playout.protocol.dice import Dice
 from playout.protocol.messages import Analysis
 from playout.protocol.time_control import parse_time_controls
 from playout.server.core.match import Match, Terms
@@ -40,9 +41,13 @@ class PlayedGame:
     ) -> None:
         first, second = parse_time_controls(clock_text) or (None, None)
         terms = Terms(first, rated=True, second_time_control=second)
-        self.match = Match(match, games.load(spec), players, terms)
+        game = games.load(spec)
+        dice = Dice(match, "5e" * 32) if game.has_chance else None
+        self.match = Match(match, game, players, terms, dice)
         self.now = 0.0
         self.moves: list[MovePlayed] = []
+        self.match.open(())
+        self._note(0)
         self.match.start(0.0)
 
     def play(self, *actions: int) -> PlayedGame:
@@ -51,21 +56,28 @@ class PlayedGame:
             seat, ply = match.game.current_player(match.state), match.ply
             self.now += (0.8, 0.1, 0.3)[ply % 3]
             assert match.play(seat, ply, action, self.now)
+            self._note(ply)
+        return self
+
+    def _note(self, first: int) -> None:
+        """Store the moves and rolls from that ply on."""
+        match = self.match
+        for ply in range(first, match.ply):
+            action, seat = match.position.moves[ply], match.mover(ply)
             thought = Analysis(win_rate=0.1 + 0.2, simulations=ply, pv=(action, 0))
             self.moves.append(
                 MovePlayed(
                     **flat(
                         match=match.id,
                         ply=ply,
-                        seat=match.mover(ply),
+                        seat=seat,
                         action=action,
                         clocks=match.clock_states(self.now),
-                        info=stored_analysis(thought) if ply % 2 else None,
+                        info=stored_analysis(thought) if ply % 2 and seat else None,
                         at=AT + self.now,
                     )
                 )
             )
-        return self
 
     def adjudicated(self, winner: int) -> StoredMatch:
         self.match.adjudicate(self.match.ply, winner)
@@ -92,6 +104,7 @@ class PlayedGame:
                 illegal_moves=match.terms.illegal_moves,
                 credit_cap_s=0.1,
                 at=AT,
+                dice_key=match.dice and match.dice.key,
             )
         )
         finished = result and MatchEnded(

@@ -110,7 +110,7 @@ class Bots:
 
 
 def _ply(event: Started | Update) -> int:
-    return len(event.moves) if isinstance(event, Started) else event.ply + 1
+    return len(event.moves) if isinstance(event, Started) else event.next_ply
 
 
 def last(client: MemoryClient) -> dict[tuple[int, ...], Fixture]:

@@ -84,14 +84,11 @@ EXAMPLES = [games.describe(name).example for name in games.names()]
 #: The games whose rules are compiled, without those of other libraries.
 COMPILED = [name for name in EXAMPLES if name in games.names()]
 
-#: The games with chance, and those without it, which a server hosts.
+#: The games with chance, and those without it.
 CHANCE = [name for name in COMPILED if games.load(name).has_chance]
-HOSTED = [name for name in EXAMPLES if name not in CHANCE]
+WITHOUT_CHANCE = [name for name in EXAMPLES if name not in CHANCE]
 
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
-every_hosted_game = pytest.mark.parametrize(
-    "spec", HOSTED + [name for name in VARIANTS if not games.load(name).has_chance]
-)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
 
 #: Games like other games: only `--slow` plays them in a browser and over TCP.
@@ -110,10 +107,6 @@ ALIKE = {
     "pentago",
     "tic_tac_toe",
 }
-
-
-#: The names of the games that a server hosts.
-PLAYABLE = [name for name in games.names() if games.describe(name).example in HOSTED]
 
 
 def seen(names: Iterable[str]) -> list[str]:

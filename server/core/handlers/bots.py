@@ -1,4 +1,7 @@
-"""Bots that the server starts: a process for each match against a player that challenged one."""
+"""Bots that the server starts: a process for each match against a player that challenged one.
+
+While no process is free, challenges wait in a queue, behind the matches that continue with a bot.
+"""
 
 from __future__ import annotations
 
@@ -168,6 +171,15 @@ class _Bot:
 
 
 @dataclass(eq=False)
+class _Queued:
+    """A challenge that waits for a free process: the open seek, the bot and its account."""
+
+    seek: OpenSeek
+    player: str
+    account: Account
+
+
+@dataclass(eq=False)
 class _AwayBot:
     """A bot without a process, whose opponent is away or idle; `timer` ends the match."""
 
@@ -178,10 +190,15 @@ class _AwayBot:
     idle: bool
 
     @property
+    def rival(self) -> Session:
+        """The session of the opponent."""
+        return self.room.seats[2 - self.seat]
+
+    @property
     def is_awaited(self) -> bool:
         """Whether the opponent is back; one that was idle must have moved or offered something."""
         room = self.room
-        is_connected = room.seats[2 - self.seat].connection is not None
+        is_connected = self.rival.connection is not None
         has_acted = room.match.to_move == self.seat or bool(room.offers.open)
         return is_connected and (has_acted or not self.idle)
 
@@ -207,6 +224,10 @@ class BotManager:
         self._unstarted: dict[str, StartBot] = {}
         #: The bots without a process, by the ids of their matches.
         self._away: dict[str, _AwayBot] = {}
+        #: The challenges that wait for a free process, by the ids of their seeks, oldest first.
+        self._queue: dict[str, _Queued] = {}
+        #: The places in the queue that were sent to sessions, by the keys of these.
+        self._places: dict[str, int] = {}
         self._quota = Quota(context.policy.bot_challenges_per_hour, "challenge {} bots")
 
     @property
@@ -242,8 +263,8 @@ class BotManager:
         self._require_allowed(origin)
         account = self.accounts.account(bot, origin.now)
         seek = self._seeks.open(session, terms)
-        bot_session, token = self._new_session(bot.name, account, bot.player)
-        self._start(bot_session, bot.player, session, seek, terms.game, token, origin.now)
+        self._queue[seek.id] = _Queued(seek, bot.player, account)
+        self._start_waiting(origin.now)
 
     def restore(self, room: MatchRoom, now: float) -> None:
         """Start the bots of a match from before a restart, up to the limit of bots.
@@ -301,7 +322,9 @@ class BotManager:
     # Events.
 
     def seek_closed(self, event: SeekClosed, now: float) -> None:
-        """End a bot that was started for a seek."""
+        """End a bot that was started for a seek, or take its challenge out of the queue."""
+        if self._queue.pop(event.seek.id, None):
+            self._send_places()
         for bot in list(self._bots.values()):
             if bot.seek is event.seek:
                 self._sessions.forget(bot.session, now)
@@ -315,6 +338,7 @@ class BotManager:
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
         """Set the timer of a challenger that leaves: it may come back within a few seconds."""
+        self._places.pop(event.session.key, None)
         for bot in self._bots.values():
             if bot.rival is event.session:
                 bot.left_timer.set(now + (RELOAD_S if event.left else RETURN_S))
@@ -332,6 +356,7 @@ class BotManager:
         if away := self._away.pop(event.room.match.id, None):
             away.timer.stop()
             self._sessions.end(event.room.seats[away.seat - 1], now)
+            self._send_places()
         for session in event.room.seats:
             if session.key in self._bots:
                 self._sessions.end(session, now)
@@ -362,27 +387,18 @@ class BotManager:
         return bot
 
     def _require_allowed(self, origin: RequestContext) -> None:
-        """Raise Refused if no bot can be started now for this session."""
-        policy, session, bots = self._context.policy, origin.session, self._bots.values()
-        if any(bot.rival is session and not bot.connected for bot in bots):
+        """Raise Refused if this session has challenged as many bots as it may."""
+        policy, session = self._context.policy, origin.session
+        rivals = [bot.rival for bot in self._bots.values() if not bot.connected]
+        if session in [*rivals, *(each.seek.session for each in self._queue.values())]:
             raise Refused(Code.TOO_MANY, "a bot is being started for you already")
+        rivals = [bot.rival for bot in self._bots.values()]
+        rivals += [each.seek.session for each in self._queue.values()]
         most = policy.bots_per_account
-        if 0 < most <= sum(bot.rival.skeleton == session.skeleton for bot in bots):
+        if 0 < most <= sum(rival.skeleton == session.skeleton for rival in rivals):
             text = (
                 f"you play against {counted(most, 'bot')} of this server, the most for one player: "
                 "end one of these matches before you challenge another"
-            )
-            raise Refused(Code.TOO_MANY, text)
-        if policy.bots <= len(bots):
-            text = (
-                f"this server runs at most {counted(policy.bots, 'bot')} at once, and all are "
-                "taken: try again when one of their matches is over"
-            )
-            raise Refused(Code.TOO_MANY, text)
-        if not self._has_share(session):
-            text = (
-                f"the players at your address have {counted(self._share, 'bot')} of this server, "
-                "the most for one address: try again when one of their matches is over"
             )
             raise Refused(Code.TOO_MANY, text)
         self._quota.require(network(origin.connection.address), origin.now)
@@ -393,10 +409,10 @@ class BotManager:
         most = self._context.policy.bots
         return most - most // 4
 
-    def _has_share(self, session: Session) -> bool:
-        """Whether one more bot can be started for the address of a session."""
-        near = (bot.rival.network == session.network for bot in self._bots.values())
-        return self._share > sum(near)
+    def _may_start(self, rival: Session) -> bool:
+        """Whether a process is free, also for the address of a session."""
+        near = (bot.rival.network == rival.network for bot in self._bots.values())
+        return len(self._bots) < self._context.policy.bots and sum(near) < self._share
 
     def _new_session(self, name: str, account: Account | None, player: str) -> tuple[Session, str]:
         """A session that a bot will resume, and its token."""
@@ -446,15 +462,34 @@ class BotManager:
         self._away[match_id] = _AwayBot(room, seat, player, timer, idle)
 
     def _start_waiting(self, now: float) -> None:
-        """Start the bots whose opponents are back, up to the limits of bots."""
+        """Start the bots of matches that continue, then those of the queue, up to the limits."""
         for match_id, away in list(self._away.items()):
-            if len(self._bots) >= self._context.policy.bots:
-                break
-            if away.is_awaited and self._has_share(away.room.seats[2 - away.seat]):
+            if away.is_awaited and self._may_start(away.rival):
                 del self._away[match_id]
                 away.timer.stop()
                 away.room.bot_is_away = False
                 self._start_again(away.room, away.seat, away.player, now)
+        for seek_id, each in list(self._queue.items()):
+            seek = each.seek
+            if self._context.lobby.get(seek_id) and self._may_start(seek.session):
+                del self._queue[seek_id]
+                session, token = self._new_session(each.account.name, each.account, each.player)
+                game = seek.request.game
+                self._start(session, each.player, seek.session, seek, game, token, now)
+        self._send_places()
+
+    def _send_places(self) -> None:
+        """Send the sessions that wait for a free process their places in the queue, if new."""
+        rivals = [away.rival for away in self._away.values() if away.is_awaited]
+        rivals += [each.seek.session for each in self._queue.values()]
+        before, self._places = self._places, {}
+        for place, rival in enumerate(rivals, start=1):
+            if rival.key in self._places:  # it waits for several
+                continue
+            self._places[rival.key] = place
+            if place != before.get(rival.key):
+                text = f"no bot is free for you yet: your place in the queue is {place}"
+                self._context.send_to(rival, Notice(code="bot_queued", text=text))
 
     def _end_waiting(self, match_id: str, now: float) -> None:
         """End a match whose player was away for too long."""

@@ -432,8 +432,7 @@ class Ladders:
         terms = context.policy.terms(ladder.clock, rated=True)
         game = games.load(ladder.state.game)
         names = (sessions[0].name, sessions[1].name)
-        match = Match(context.new_id(), game, names, terms)
-        match.open(opening)
+        match = context.new_match(game, names, terms, opening)
         first_version, second_version = (
             ladder.state.entries[index].player.version for index in indices
         )

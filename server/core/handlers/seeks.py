@@ -24,7 +24,7 @@ from playout.protocol.time_control import (
 from playout.server.core.context import FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.lobby import OpenSeek, is_by_correspondence
-from playout.server.core.match import Match, Refused
+from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
@@ -61,7 +61,7 @@ def begin_match(context: FeatureContext, older: OpenSeek, newer: OpenSeek, now: 
     game, terms = older.request.game, context.policy.terms(text, rated=older.request.rated)
     names = sessions[0].name, sessions[1].name
     try:
-        match = Match(context.new_id(), games.load(game), names, terms)
+        match = context.new_match(games.load(game), names, terms)
     except GameFault as fault:
         _close_for_fault(context, (older, newer), fault)
         return
@@ -260,8 +260,6 @@ def normalised(request: Seek) -> Seek:
 def normalised_game(text: str) -> str:
     """A game with its parameters in their usual notation. Raises Refused."""
     try:
-        game = games.load(text)
-        game.require_hosted()
-        return str(game)
+        return str(games.load(text))
     except games.SpecError as error:
         raise Refused(Code.BAD_GAME, str(error)) from error

@@ -32,7 +32,7 @@ from playout.server.core.context import FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
 from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
-from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match import Refused, Terms
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
@@ -441,8 +441,7 @@ class Tournaments:
         try:
             game = games.load(due.game)
             game = games.beginning_at(game, due.fen) if due.fen else game
-            match = Match(context.new_id(), game, (first, second), terms)
-            match.open(due.opening)
+            match = context.new_match(game, (first, second), terms, due.opening)
         except (GameFault, games.IllegalAction, games.SpecError) as error:
             self._cannot_continue(tournament, error, now)
             return

@@ -5,6 +5,7 @@ import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { LiveBoards } from "./live_boards.js";
+import { sentence } from "./match_text.js";
 import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
 import { OwnMatches, isByCorrespondence } from "./own_matches.js";
@@ -97,7 +98,8 @@ const handlers = {
   },
 
   notice({ code, text }) {
-    if (code === "bot_failed") newMatch.fail(text);
+    if (code === "bot_failed") newMatch.fail(told(text));
+    else if (["bot_queued", "game_compiling"].includes(code)) newMatch.say(sentence(told(text)));
   },
 };
 

@@ -52,6 +52,7 @@ const seconds = () => performance.now() / 1000;
 
 class MatchPage {
   #record;
+  #isQueued = false; // is the notice the place in the queue for bots?
   #browser;
   #clocks;
   #board;
@@ -346,7 +347,9 @@ class MatchPage {
   }
 
   #notice({ code, text }) {
-    if (code !== "bot_failed") part("notice").textContent = code === "storage_up" ? "" : told(text);
+    if (code === "bot_failed") return;
+    part("notice").textContent = code === "storage_up" ? "" : told(text);
+    this.#isQueued = code === "bot_queued";
   }
 
   async #welcome(event) {
@@ -393,6 +396,7 @@ class MatchPage {
     const before = this.#record.last;
     if (!this.#record.add(event)) return this.#catchUp();
     if (this.#record.last === before) return;
+    if (this.#isQueued && this.#record.toMove === this.#record.seat) part("notice").textContent = "";
     this.#browser.extend(this.#record.last, !this.#study.moves.length);
     this.#setClocks();
     this.#show();

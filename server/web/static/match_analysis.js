@@ -58,7 +58,9 @@ export class MatchAnalysis {
     this.#analysis.receive(event);
   }
 
-  #ask(ply) {
+  #ask(from) {
+    let ply = from;
+    while (this.#record.positions[ply + 1]?.player === 0) ply += 1; // a roll follows
     if (ply >= this.count) return this.#end("");
     this.ply = ply;
     this.#player = this.#record.positions[ply + 1]?.player ?? this.#record.toMove;

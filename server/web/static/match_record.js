@@ -5,7 +5,8 @@ import { isCorrespondence } from "./clocks.js";
 import { gettext } from "./texts.js";
 
 /** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
- * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
+ * {view, action, player, info, clocks}; all but the view belong to the move that led there. The
+ * player of a roll is 0. */
 export class MatchRecord {
   /** Player 1's win rates by ply, by the judge. */
   #judged = new Map();
@@ -69,16 +70,26 @@ export class MatchRecord {
     return this.positions.some((_, ply) => this.isStep(ply));
   }
 
-  /** Is the move that led to position `ply` one more of the player who moved before it? */
+  /** Is the move that led to position `ply` one more of the player who moved before it, or does it
+   * follow a roll? */
   isStep(ply) {
-    return ply > 1 && this.positions[ply].player === this.positions[ply - 1].player;
+    if (ply <= 1) return false;
+    const [before, { player }] = this.positions.slice(ply - 1, ply + 1);
+    return player === before.player || before.player === 0;
   }
 
-  /** Has the last move removed or turned pieces of the opponent? */
+  /** Has the last move removed or turned pieces of the opponent? Rolls after it have not. */
   get hasCaptured() {
-    const [before, { view, player }] = this.positions.slice(-2);
+    const last = this.positions.findLastIndex(({ player }) => player !== 0);
+    const [before, { view, player }] = this.positions.slice(last - 1, last + 1);
     const countIn = ({ cells }) => cells.filter((owner) => owner === 3 - player).length;
     return countIn(view) < countIn(before.view);
+  }
+
+  /** The player of the move that led to position `ply`; for a roll, the player who moves after it. */
+  moverOf(ply) {
+    const later = this.positions.slice(ply).find(({ player }) => player !== 0);
+    return later?.player ?? this.toMove;
   }
 
   /** Do players of the game count a move of each player as one? So they do on checkered boards. */
@@ -116,14 +127,18 @@ export class MatchRecord {
     return isKnown;
   }
 
-  /** Apply an `update`, which adds a move. Returns false if positions before it are missing. */
+  /** Apply an `update`, which adds a move and its rolls. Returns false if positions before it are
+   * missing. */
   add(event) {
     if (event.ply > this.last) return false;
     if (event.ply < this.last) return true; // known already
     const { action, player, clocks = null } = event;
     if (player === this.seat) this.declined.clear();
-    const view = event.view ?? { ...this.positions[this.last].view, name: `#${action}` };
-    this.positions.push({ view, action, player, info: null, clocks });
+    const { rolls = [], views = [], view = null } = event;
+    [action, ...rolls].forEach((played, at) => {
+      const drawn = [...views, view][at] ?? { ...this.positions[this.last].view, name: `#${played}` };
+      this.positions.push({ view: drawn, action: played, player: at ? 0 : player, info: null, clocks });
+    });
     this.toMove = event.to_move;
     this.clocks = clocks;
     this.legalMoves = event.legal_moves ?? [];

@@ -1,5 +1,5 @@
 // The list of moves: each is numbered, and leads to the position after it. Each player has a column;
-// several steps of a player in a row are listed as one move.
+// several steps of a player in a row are listed as one move, and so are a roll and the move after it.
 
 import { html } from "./elements.js";
 
@@ -25,15 +25,15 @@ export class MoveList {
     }
     for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
       if (record.isStep(at)) this.#appendStep(at, positions);
-      else this.#append(at, record.numberOf(at), positions[at]);
+      else this.#append(at, record.numberOf(at), record.moverOf(at), positions[at].view.name ?? "");
     }
     this.#mark(this.#buttons[ply - 1] ?? null);
   }
 
-  #append(ply, text, { player, view }) {
+  #append(ply, text, player, name) {
     const number = html("span", { class: "muted" }, text);
     const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
-    const button = this.#button(ply, {}, number, swatch, view.name ?? "");
+    const button = this.#button(ply, {}, number, swatch, name);
     this.#list.append(html("li", { class: `of-player-${player}` }, button));
   }
 

@@ -117,6 +117,11 @@ export class NewMatchForm {
     }
   }
 
+  /** Say what the request waits for. */
+  say(text) {
+    if (this.isWaiting) find("waiting-text").textContent = text;
+  }
+
   /** The request has failed; `text` says why. */
   fail(text) {
     if (!this.isWaiting) return;

@@ -13,11 +13,15 @@ from msgspec import structs
 
 from playout.bots.bot_file import BotFile
 from playout.competition import competition_command, final
-from playout.competition.standings import OverallStanding, overall
+from playout.competition.standings import OverallStanding, overall, overview
 from playout.competition.submissions import Submissions
+from playout.server.core.accounts import DAY_S
 from playout.server.ladder.standings import LadderStanding
+from playout.server.model.records import LadderRating
 from playout.server.tournament.competition_file import read
 from support.competitions import PAST, Cup, handed_in
+from support.hub_harness import EPOCH
+from support.ladders import LadderPlay
 
 CLUSTER = 'cluster = { dask = "tcp://10.0.0.1:8786", server = "10.0.0.2:4242" }'
 
@@ -99,6 +103,41 @@ def test_the_standings_over_games_are_means_and_sums() -> None:
         OverallStanding("Old", "1", 1400.0, None, True, 4, 1.5),
     ]
     assert [each.name for each in overall({"nim": ladders["nim"]})] == ["Ada", "Bob", "New"]
+
+
+def test_the_overview_has_changes_in_a_day_and_the_last_position(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {"Ada": 100.0, "Bob": 0.0}, "nim")
+    for name in play.strengths:
+        play.enter(name)
+    play.play(4)
+    play.ended()
+    now = EPOCH + 10 * DAY_S
+    ratings = (
+        ("Ada", 1400.0, 2.0),
+        ("Ada", 1450.0, 1.0),
+        ("Ada", 1500.0, 0.0),
+        ("Cyd", 1500.0, 1.0),
+    )
+    points = [
+        LadderRating(
+            game="nim",
+            account=name,
+            version="1",
+            matches=10 + number,
+            rating=rating,
+            error=50.0,
+            at=now - days * DAY_S,
+        )
+        for number, (name, rating, days) in enumerate(ratings)
+    ]
+    play.database.save(points)
+    play.database.close()
+    found = overview(f"sqlite:///{tmp_path / 'playout.db'}", ["nim"], now)
+    for rows in (found.standings, found.games["nim"]):
+        assert {each.name: each.day_ago for each in rows} == {"Ada": 1450.0, "Bob": 1500.0}
+    assert found.shown
+    assert found.shown.match == found.matches[0]
+    assert len(found.shown.view.cells) == found.shown.board.rows * found.shown.board.columns
 
 
 def test_no_name_in_the_grades_is_a_formula_of_a_spreadsheet(tmp_path: Path) -> None:

@@ -11,7 +11,10 @@ from twisted.internet.task import Clock
 
 from playout.competition.uploads import (
     MOST_CONNECTIONS,
+    MOST_OF_ACCOUNT,
+    MOST_UPLOADS,
     SILENT_S,
+    SLOW_S,
     Accounts,
     UploadRequest,
     UploadSite,
@@ -26,12 +29,14 @@ from support.web import HERE, HttpClientLine, Response
 TOKEN = "0123456789abcdef"
 
 
-def basic(token: str) -> str:
-    return "Authorization: Basic " + base64.b64encode(f"Ada:{token}".encode()).decode()
+def basic(token: str, name: str = "Ada") -> str:
+    return "Authorization: Basic " + base64.b64encode(f"{name}:{token}".encode()).decode()
 
 
 BASIC, WRONG = basic(TOKEN), basic("another")
 SHARE = MOST_CONNECTIONS // ADDRESS_SHARE
+#: As many accounts as upload all that may be uploaded at once.
+SLOW = [f"Slow{number}" for number in range(MOST_UPLOADS // MOST_OF_ACCOUNT)]
 
 
 class UploadsInMemory:
@@ -43,8 +48,9 @@ class UploadsInMemory:
         url = f"sqlite:///{folder / 'playout.db'}"
         database = Database(url)
         database.migrate()
-        ada = Account(id="1", name="Ada", digest=digest(TOKEN), created_at=0.0)
-        database.put_account(ada)
+        for name in ("Ada", *SLOW):
+            account = Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0)
+            database.put_account(account)
         database.close()
         self.clock = Clock()
         self._site = UploadSite(self._answer, self._room, Accounts(url, 0.0), access)
@@ -149,3 +155,32 @@ def test_further_connections_close_those_that_wait_but_no_upload(uploads: Upload
     assert upload.response().body == "abcd"
     elsewhere = IPv4Address("TCP", "192.0.2.7", 50000)
     assert HttpClientLine(uploads._site.buildProtocol(elsewhere), elsewhere).open
+
+
+def test_a_slow_upload_gives_way_to_another_one(uploads: UploadsInMemory) -> None:
+    heads = [f"PUT /a HTTP/1.1\n{basic(TOKEN, name)}\nContent-Length: 4" for name in SLOW]
+    lines = [uploads.line(head) for head in heads for _ in range(MOST_OF_ACCOUNT)]
+    for line in lines[1:]:
+        line.say(b"a")
+    mine = f"PUT /a HTTP/1.1\n{BASIC}\nContent-Length: 4"
+    uploads.clock.advance(0.9 * SLOW_S)
+    refused = uploads.line(mine)
+    refused.say(b"abcd")
+    assert uploads.received.pop().too_many
+    uploads.clock.advance(0.2 * SLOW_S)
+    line = uploads.line(mine)
+    line.say(b"abcd")
+    assert line.response().body == "abcd"
+    assert [each.open for each in lines] == [False, *[True] * (len(lines) - 1)]
+    lines[0].hang_up()
+    assert len(list(uploads.folder.iterdir())) == len(lines) - 1
+
+
+def test_an_account_has_no_room_by_its_own_slow_uploads(uploads: UploadsInMemory) -> None:
+    mine = f"PUT /a HTTP/1.1\n{BASIC}\nContent-Length: 4"
+    lines = [uploads.line(mine) for _ in range(MOST_OF_ACCOUNT)]
+    uploads.clock.advance(1.1 * SLOW_S)
+    third = uploads.line(mine)
+    third.say(b"abcd")
+    assert third.response().body == "nothing"
+    assert all(each.open for each in lines)

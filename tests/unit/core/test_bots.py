@@ -226,13 +226,51 @@ def test_one_has_so_many_bots_at_once() -> None:
     assert ann.ask(SUMMON, Seeking)
 
 
-def test_the_server_has_so_many_bots_at_once() -> None:
+def test_challenges_wait_in_a_queue_while_all_bots_play() -> None:
     harness = host(bots=1)
-    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann, bob, cid, dan = (harness.client(name) for name in ("Ann", "Bob", "Cid", "Dan"))
     seeking = ann.ask(SUMMON, Seeking)
+    assert not ann.heard(Notice)
+    seeks = [each.ask(SUMMON, Seeking).seek for each in (bob, cid, dan)]
     assert bob.refused(SUMMON) is Code.TOO_MANY
+    assert [places(each) for each in (bob, cid, dan)] == [[1], [2], [3]]
+    bob.say(Cancel(seek=seeks[0]))
+    assert [places(each) for each in (bob, cid, dan)] == [[1], [2, 1], [3, 2]]
     ann.say(Cancel(seek=seeking.seek))
-    assert bob.ask(SUMMON, Seeking)
+    assert the_bot(harness).token
+    bot = come(harness, the_bot(harness))
+    match = only(cid.inbox, Started).match
+    assert places(dan) == [3, 2, 1]
+    dan.hang_up()
+    bot.say(Resign(match=match))
+    assert not harness.bots
+    assert harness.client("Eve").ask(SUMMON, Seeking)
+    assert the_bot(harness)
+
+
+def test_a_match_that_continues_is_before_the_queue() -> None:
+    harness = host(bots=1)
+    ann, match = idle(harness, 2)
+    bob, cid = harness.client("Bob"), harness.client("Cid")
+    bob.say(SUMMON)
+    come(harness, the_bot(harness))
+    cid.say(SUMMON)
+    assert places(cid) == [1]
+    ann.say(Move(match=match, ply=2, action=WON[2]))
+    assert (places(ann), places(cid)) == ([1], [1, 2])
+    ann.hang_up()
+    ann = harness.client("Ann", session=ann.token)
+    assert places(ann) == [1]
+    bob.say(Resign(match=only(bob.inbox, Started).match))
+    bot = come(harness, the_bot(harness))
+    assert only(bot.inbox, Started).match == match
+    assert places(cid) == [1, 2, 1]
+
+
+def places(client: MemoryClient) -> list[int]:
+    """The places in the queue for bots that a client was sent."""
+    texts = [each.text for each in client.heard(Notice) if each.code == "bot_queued"]
+    return [int(text.rpartition(" ")[2]) for text in texts]
 
 
 def test_an_address_summons_so_many_an_hour() -> None:
@@ -363,12 +401,12 @@ def test_a_client_leaving_before_the_first_move_frees_the_bot() -> None:
     ann, bob = harness.client("Ann"), harness.client("Bob")
     ann.say(SUMMON)
     bot = come(harness, the_bot(harness))
-    assert bob.refused(SUMMON) is Code.TOO_MANY
+    assert bob.ask(SUMMON, Seeking)
     ann.hang_up()
     harness.wait(RETURN_S)
     assert only(bot.inbox, Ended).reason is Reason.VOID
-    assert not harness.bots
-    assert bob.ask(SUMMON, Seeking)
+    come(harness, the_bot(harness))
+    assert only(bob.inbox, Started)
 
 
 @pytest.mark.parametrize("moves", [0, 1, 2])
@@ -396,18 +434,14 @@ def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int, clock: 
     play(only(ann.inbox, Started).match, (ann, bot), WON[:moves])
     ann.hang_up(left=True)
     harness.wait(RELOAD_S - 0.1)
-    (error,) = bob.say(SUMMON)
-    assert isinstance(error, Error)
-    assert (error.code, error.text) == (
-        Code.TOO_MANY,
-        "this server runs at most 1 bot at once, and all are taken: "
-        "try again when one of their matches is over",
-    )
+    bob.say(SUMMON)
+    text = "no bot is free for you yet: your place in the queue is 1"
+    assert [each.text for each in bob.heard(Notice)] == [text]
     harness.wait(0.1)
     ended = [] if moves else [(0, Reason.VOID)]
     assert [(each.winner, each.reason) for each in bot.heard(Ended)] == ended
-    assert not harness.bots
-    assert bob.ask(SUMMON, Seeking)
+    come(harness, the_bot(harness))
+    assert only(bob.inbox, Started)
 
 
 def without_clock(harness: HubHarness, moves: int) -> tuple[MemoryClient, str]:
@@ -488,11 +522,13 @@ def test_idle_matches_of_two_guests_give_their_processes_up() -> None:
             come(harness, list(harness.bots.values())[-1])
             matches.append((guest, guest.heard(Started)[-1].match))
     cid = client_at(harness, "Cid", "198.51.100.7")
-    assert cid.refused(SUMMON) is Code.TOO_MANY
+    seeking = cid.ask(SUMMON, Seeking)
+    assert places(cid) == [1], "others have the processes"
+    cid.say(Cancel(seek=seeking.seek))
     harness.wait(2 * IDLE_S)
     assert not harness.bots
     cid = client_at(harness, "Cid2", "198.51.100.7")
-    assert cid.ask(SUMMON, Seeking), "others have the processes"
+    assert cid.ask(SUMMON, Seeking)
     ann, match = matches[0]
     ann.say(Move(match=match, ply=0, action=WON[0]))
     order = list(harness.bots.values())[-1]
@@ -569,8 +605,10 @@ def test_an_address_leaves_bots_to_others() -> None:
     harness = host(bots=4)
     for name in ("Ann", "Bob", "Cid"):
         assert harness.client(name).ask(SUMMON, Seeking)
-    error = harness.client("Dan").ask(SUMMON, Error)
-    assert (error.code, "your address have 3 bots" in error.text) == (Code.TOO_MANY, True)
+    dan = harness.client("Dan")
+    dan.say(SUMMON)
+    assert places(dan) == [1]
+    assert len(harness.bots) == 3
     assert client_at(harness, "Eve", "203.0.113.5").ask(SUMMON, Seeking)
 
 

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 from types import ModuleType
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from playout import games, players
-from playout.bridges.comply.comply_command import command as comply
 from playout.bridges.comply.game_checks import CHECKS, faults
-from playout.competition import competition_command
 from playout.games import Game, IllegalAction, KernelGame, Position, SpecError, State
 from playout.games.core.random import seeded
 from playout.games.core.spec import Spec
-from playout.laboratory import laboratory_command
 from playout.players import Limit
-from playout.players.client import player_command, templates
 from playout.players.comparison.pairs import openings, play_pair
 from playout.players.core.cells import random_positions
 from playout.players.core.rules import interpreted_rules, rules_of
 from playout.players.engines.engine_server import LocalMatch
 from playout.players.nets.encoding import Encoding
 from playout.players.training import TrainingError, settings
-from playout.server.core.handlers.seeks import normalised_game
-from playout.server.core.match import Refused
 from support.documents import program
 from support.scale import repetitions
 from support.variants import CHANCE, every_game
@@ -214,28 +205,6 @@ def test_alphazero_refuses_chance_before_it_looks_for_a_net() -> None:
         players.load("alphazero", games.load("pig"))
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments"),
-    [
-        (player_command.main, ["pig", "random"]),
-        (player_command.main, ["pig", "uct(unknown=1)"]),  # before the player is loaded
-        (player_command.main, ["any", "random", "--ladder", "pig", "--name", "Ada"]),
-        (templates.new_bot, ["bot", "--game", "pig"]),
-        (comply, ["pig", "true"]),
-        (competition_command.main, ["new", "autumn.toml", "--game", "pig"]),
-        (laboratory_command.main, ["new", "--game", "pig"]),
-        (laboratory_command.main, ["test", "uct", "random", "--game", "pig"]),
-    ],
-)
-def test_commands_that_need_a_server_refuse_games_with_chance(
-    command: click.Command, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(command, arguments)
-    assert (result.exit_code, "Traceback" in result.output) == (2, False)
-    assert "the server does not host games with chance, such as pig" in result.output
-
-
 @every_chance_game
 def test_what_has_no_dice_refuses_games_with_chance(spec: str) -> None:
     game = games.load(spec)
@@ -249,8 +218,6 @@ def test_what_has_no_dice_refuses_games_with_chance(spec: str) -> None:
         assert told in str(caught.value)
     with pytest.raises(TrainingError, match="trains no nets of games with chance"):
         settings.parse(f"game = '{spec}'", "here")
-    with pytest.raises(Refused, match="does not host"):
-        normalised_game(spec)
 
 
 def test_a_state_with_nature_to_move_is_refused_without_chance() -> None:

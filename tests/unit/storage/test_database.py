@@ -319,6 +319,7 @@ MIGRATIONS = {
     "v0001_first.py": "7ce3731454f5d4a8",
     "v0002_puzzles.py": "6698b94b026829c8",
     "v0003_early_databases.py": "41fcf81a30498327",
+    "v0004_dice.py": "b02e4f32fe450013",
 }
 
 

@@ -68,6 +68,11 @@ def test_matches_that_have_ended_are_listed_the_latest_first(reader: Reader) -> 
     ]  # fmt: skip
     assert (found.page, found.pages, found.total) == (1, 1, 7)
     assert {each.plies for each in found.items} == {3}
+    first, *others = found.items[::-1]
+    assert reader.ended_matches((0.0, ""), 1) == [first]
+    assert first.ended_at is not None
+    assert reader.ended_matches((first.ended_at, first.match), 99) == others
+    assert reader.ended_matches((first.ended_at, ""), 1) == [first], "it ended at this time"
     assert {each.match: each.linked for each in found.items if not all(each.linked)} == {
         "m003": (True, False),
         "m005": (False, False),
@@ -184,6 +189,8 @@ def test_tournaments_are_listed_the_latest_first(database: Database, reader: Rea
         ),
     )
     assert [each.matches for each in reader.tournaments().items] == [0, 1]
+    assert [each.tournament for each in reader.ended_tournaments((0.0, ""), 9)] == ["t1"]
+    assert reader.ended_tournaments((20.0, "t1"), 9) == []
 
 
 def test_a_tournament_is_read_with_the_moves_of_its_matches(

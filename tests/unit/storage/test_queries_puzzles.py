@@ -111,6 +111,7 @@ def test_an_upgraded_database_has_them_too(url: str) -> None:
     with old.connect() as connection, connection.begin():
         for table in ("puzzle_attempts", "puzzles"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
+        connection.execute(sa.text("ALTER TABLE matches DROP COLUMN dice_key"))
         connection.execute(sa.update(stored_version).values(version_num="0001"))
     old.migrate()
     assert old.add_puzzles(shipped_puzzles()) == 0

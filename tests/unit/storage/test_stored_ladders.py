@@ -127,6 +127,8 @@ def test_the_ratings_of_a_player_are_read_by_version(database: Database) -> None
         "2": (RatingPoint(3.0, 1501.0, 100.0, 1),),
     }
     assert reader.ladder_history("nim", "Ann") == {}
+    expected = {0.5: {}, 1.0: {"Ann": 1501.0}, 2.5: {"Ann": 1505.0}, 4.0: {"Ann": 1501.0}}
+    assert {at: reader.ladder_ratings_at(GAME, at) for at in expected} == expected
     reader.close()
 
 

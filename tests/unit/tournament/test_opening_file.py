@@ -14,7 +14,7 @@ from playout.server.tournament import opening_file
 from playout.server.tournament.opening_file import BadOpening, PlayableOpening
 from support.scale import repetitions
 from support.stored_game import PlayedGame
-from support.variants import HOSTED
+from support.variants import EXAMPLES
 
 GAMES = ["tic_tac_toe", "gomoku(size=7)", "othello(size=6)"]
 PLAYED = """\
@@ -147,7 +147,7 @@ def test_openings_are_read_back_from_every_format_that_is_exported(
     assert [each for _, each in opening_file.read("o", listed, games.load(game))] == expected
 
 
-@pytest.mark.parametrize("spec", HOSTED)
+@pytest.mark.parametrize("spec", EXAMPLES)
 def test_a_match_of_any_game_is_read_back_without_its_last_move(spec: str) -> None:
     game = games.load(spec)
     stored = PlayedGame(spec).play_anything(1).stored

@@ -123,7 +123,11 @@ def test_a_server_has_the_names_of_its_machine(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["elsewhere.example:8080", "localhost.example", "127.0.0.1.example", "[::1", ""]
+    "host",
+    [
+        *("elsewhere.example:8080", "localhost.example", "127.0.0.1.example", "[::1", ""),
+        *("[::1].example", "[::1]a:80", "localhost@a.example", "a.example@localhost"),
+    ],
 )
 def test_a_page_of_a_name_that_leads_to_this_machine_is_refused_for_every_path(host: str) -> None:
     for access in (Access(), Access(local=False)):

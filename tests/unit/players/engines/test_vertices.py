@@ -15,7 +15,7 @@ from playout.players.engines.vertices import (
     coordinates,
     has_single_clicks,
 )
-from support.variants import COMPILED, HOSTED
+from support.variants import COMPILED, WITHOUT_CHANCE
 
 
 def view_of(spec: str, *moves: str) -> BoardView:
@@ -103,7 +103,7 @@ OF_SEVERAL_CLICKS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in COMPILED if name in HOSTED])
+@pytest.mark.parametrize("name", [name for name in COMPILED if name in WITHOUT_CHANCE])
 def test_every_other_game_is_played_by_single_clicks(name: str) -> None:
     view = view_of(name)
     assert has_single_clicks(view) == (name not in OF_SEVERAL_CLICKS)

@@ -5,7 +5,8 @@ names of commits, which runs nothing. All other work is done with a repository o
 which reads the user's objects and has a configuration of its own: so no hook, filter, attribute,
 `core.fsmonitor` or transport of the repository takes effect, and nothing is written to it.
 
-The identity of a version is its tree, without `lab.toml`: equal files are the same version.
+The identity of a version is its tree, without `lab.toml`: equal files are the same version. The
+laboratory of a command that ends is in a temporary folder.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from playout.laboratory.lab_file import FILE
-
+#: The file with the conditions of tests, which is no part of a bot.
+LAB_FILE = "lab.toml"
 #: Settings that keep a configuration from running programs.
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
@@ -131,7 +132,7 @@ class GitRepository:
     def _written(self, index: Mapping[str, str], place: str) -> str:
         """Return the tree of an index at a place, without the file of the laboratory."""
         within = Path(index["GIT_WORK_TREE"])
-        path = f"{place}{FILE}"
+        path = f"{place}{LAB_FILE}"
         self._git("update-index", "--force-remove", "--", path, more=index, folder=within)
         options = (f"--prefix={place}",) if place else ()
         return self._git("write-tree", *options, more=index).decode().strip()

@@ -1,4 +1,4 @@
-"""playout.laboratory.git_source: real repositories, also hostile ones, which run nothing."""
+"""playout.bots.git_source: real repositories, also hostile ones, which run nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from playout.laboratory.git_source import GitRepository, SourceError
+from playout.bots.git_source import GitRepository, SourceError
 from support.repositories import BotRepository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -1,0 +1,210 @@
+"""Tells other programs of the ends of matches and tournaments, by signed HTTP requests.
+
+The requests follow Standard Webhooks 1.0 (standardwebhooks.com). The events are read from the
+database, and the folder has the place of the last one that each program took: so each event is
+delivered at least once, also after a restart or while a program does not answer. The folder has the
+secret of the signatures, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import http.client
+import os
+import secrets
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from sqlalchemy.exc import SQLAlchemyError
+from twisted.internet.task import LoopingCall
+from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.python.threadpool import ThreadPool
+
+from playout.commands.text import beginning, plain, utc
+from playout.server.storage import StorageError
+from playout.server.storage.engine import first_line
+from playout.server.storage.queries import Place, Reader
+from playout.server.storage.results import MatchRow, TournamentRow
+
+_PREFIX = "whsec_"
+#: Seconds between two looks for events, and in which a program must answer.
+_LOOK_S, _ANSWER_S = 1.0, 5.0
+#: The pauses after failures in seconds: the first one, doubled after each, up to the longest.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 600.0
+#: The number of events that are read at once.
+_EVENTS = 100
+
+_log = Logger(namespace="server")
+
+
+class WebhooksUnavailable(StorageError):
+    """The folder cannot be used; the text is for the operator."""
+
+
+class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of a request: `match.ended` or `tournament.ended`, with its row of the JSON API."""
+
+    type: str
+    timestamp: str
+    data: MatchRow | TournamentRow
+
+
+def secret(folder: Path) -> str:
+    """Return the secret of the signatures, `whsec_...`; it is made with the folder.
+
+    Raises WebhooksUnavailable.
+    """
+    path = folder / "secret"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            made = _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(made + "\n")
+        found = path.read_text(encoding="ascii").strip()
+        base64.b64decode(found.removeprefix(_PREFIX), validate=True)
+    except (OSError, ValueError) as error:
+        raise WebhooksUnavailable(f"{folder} cannot be used: {error}") from error
+    if not found.startswith(_PREFIX):
+        raise WebhooksUnavailable(f"{path} must hold a secret that begins with {_PREFIX}")
+    return found
+
+
+def signed(key: str, identity: str, at: int, body: bytes) -> dict[str, str]:
+    """Return the headers of a request: `key` is the secret, `at` the time since 1970."""
+    content = f"{identity}.{at}.".encode() + body
+    digest = hmac.digest(base64.b64decode(key.removeprefix(_PREFIX)), content, hashlib.sha256)
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "playout-server",
+        "webhook-id": identity,
+        "webhook-timestamp": str(at),
+        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
+    }
+
+
+class Webhook:
+    """One program: the address that it is told at, in a thread of its own."""
+
+    def __init__(self, reactor: Any, folder: Path, url: str, database: str) -> None:
+        """Raises WebhooksUnavailable, StorageError."""
+        self._reactor = reactor
+        self._url = url
+        self._key = secret(folder)
+        name = hashlib.sha256(f"{url}\n{database}".encode()).hexdigest()[:16]
+        self._file = folder / f"{name}.json"
+        self._place = self._read()
+        self._reader = Reader(database)
+        self._pause_s = _FIRST_PAUSE_S
+        #: The time.monotonic() before which nothing is sent, after a failure.
+        self._due_at = 0.0
+        self._fault = ""
+        self._is_working = self._is_stopping = False
+        self._pool = ThreadPool(0, 1, name="webhook")
+        self._looks = LoopingCall(self._look)
+        self._looks.clock = reactor
+        reactor.callWhenRunning(self._pool.start)
+        reactor.callWhenRunning(self._looks.start, _LOOK_S)
+        reactor.addSystemEventTrigger("during", "shutdown", self._stop)
+
+    def _look(self) -> None:
+        if not self._is_working and time.monotonic() >= self._due_at:
+            self._is_working = True
+            done = deferToThreadPool(self._reactor, self._pool, self._deliver)
+            done.addBoth(self._ended)
+
+    def _deliver(self) -> None:
+        """Send the events that were not taken yet. Raises OSError and others if one is not."""
+        try:
+            for identity, event, place in self._events():
+                if self._is_stopping:
+                    return
+                self._post(identity, msgspec.json.encode(event))
+                self._place = place
+                self._write()
+        finally:
+            self._reader.close()
+
+    def _events(self) -> Iterator[tuple[str, WebhookEvent, Place]]:
+        """Yield events in the order of their ends, each with its identity and place."""
+        rows: list[MatchRow | TournamentRow] = [
+            *self._reader.ended_matches(self._place, _EVENTS),
+            *self._reader.ended_tournaments(self._place, _EVENTS),
+        ]
+        ended = sorted(((each.ended_at or 0.0, _identity(each)), each) for each in rows)
+        for (at, identity), each in ended[:_EVENTS]:
+            kind = "match" if isinstance(each, MatchRow) else "tournament"
+            event = WebhookEvent(type=f"{kind}.ended", timestamp=utc(at).isoformat(), data=each)
+            yield f"{kind}.ended.{identity}", event, (at, identity)
+
+    def _post(self, identity: str, body: bytes) -> None:
+        headers = signed(self._key, identity, int(time.time()), body)
+        request = urllib.request.Request(self._url, body, headers, method="POST")
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=_ANSWER_S):
+            pass
+
+    def _ended(self, result: Failure | None) -> None:
+        self._is_working = False
+        if not isinstance(result, Failure):
+            if self._fault:
+                _log.info("the webhook {url} takes events again", url=self._url)
+            self._fault, self._pause_s = "", _FIRST_PAUSE_S
+            return
+        expected = (OSError, http.client.HTTPException, SQLAlchemyError)
+        if not result.check(*expected):
+            _log.failure("the webhook {url} cannot be told", result, url=self._url)
+        fault = beginning(plain(first_line(result.value or Exception())), 200)
+        if fault != self._fault:
+            _log.warn("the webhook {url} takes no event: {why}", url=self._url, why=fault)
+        self._fault = fault
+        self._due_at = time.monotonic() + self._pause_s
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        if self._looks.running:
+            self._looks.stop()
+        self._pool.stop()
+
+    def _read(self) -> Place:
+        """Return the place of the last event that was taken: now, without one."""
+        try:
+            if self._file.exists():
+                known: Place = msgspec.json.decode(self._file.read_bytes(), type=Place)
+                return known
+            place = time.time(), ""
+            self._place = place
+            self._write()
+        except (OSError, msgspec.MsgspecError) as error:
+            raise WebhooksUnavailable(f"{self._file} cannot be used: {error}") from error
+        return place
+
+    def _write(self) -> None:
+        new = self._file.with_suffix(".new")
+        with new.open("wb") as file:
+            file.write(msgspec.json.encode(self._place))
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._file)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """An event is sent only to the address that the operator named."""
+
+    def redirect_request(self, *arguments: Any, **named: Any) -> None:
+        return None
+
+
+def _identity(row: MatchRow | TournamentRow) -> str:
+    return row.match if isinstance(row, MatchRow) else row.tournament

@@ -1,0 +1,75 @@
+"""`playout-lab mcp`, driven by the client of the official SDK as an agent that writes a bot."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.agents import ToolCaller, tools_of
+from support.commands import invoke
+from support.repositories import CENTRAL, LINES_TOML, RANDOM, BotRepository
+
+ROOT = Path(__file__).parents[2]
+LABORATORY = (ROOT / "docs" / "laboratory.md").read_text(encoding="utf-8")
+#: Quick conditions, which the agent cannot change.
+LAB = """\
+games = ["tic_tac_toe"]
+clock = "20/move"
+elo1 = 300
+pairs = 200
+openings = { plies = 1 }
+isolate = "never"
+"""
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
+    made = BotRepository(tmp_path / "bot")
+    made.commit({"bot.toml": LINES_TOML, "bot.py": RANDOM, "lab.toml": LAB})
+
+    async def work() -> None:
+        homes = str(tmp_path / "laboratories")
+        words = ("mcp", "--folder", str(made.top), "--laboratories", homes)
+        async with tools_of("playout-lab", words, tmp_path) as call:
+            names = [tool.name for tool in (await call.client.list_tools()).tools]
+            assert names == re.findall(r"^\| `(\w+)\(", LABORATORY, re.MULTILINE)
+            told = " ".join(invoke("playout-lab", "mcp", "--help")[1].split())
+            assert f"{', '.join(names[:-1])} and {names[-1]}." in told
+            assert "Nothing was submitted" in await call.error("test_status")
+            assert "no test yet" in await call.error("losses")
+            status = await call("submit_candidate", versions=["--help"])
+            assert "'--help' is not a revision of git" in status["output"][-1]
+            made.write({"lab.toml": "games = []\n"})
+            await until_stronger(call, made)
+
+    asyncio.run(work())
+
+
+async def until_stronger(call: ToolCaller, made: BotRepository) -> None:
+    made.write({"bot.py": CENTRAL, "bot.toml": LINES_TOML + 'build = "echo compiling; exit 3"\n'})
+    status = await call("submit_candidate")
+    assert (status["running"], status["exit_code"]) == (False, 125)
+    assert "exit code 3" in status["output"][-1]
+    log = (await call("read_log"))["result"]
+    assert "compiling" in log
+    assert log[-1].startswith("== refused: ")
+    made.write({"bot.toml": LINES_TOML + 'build = "exec sleep 60"\n'})
+    status = await call("submit_candidate", wait_s=0)
+    while "Building working tree" not in " ".join(status["output"]):
+        assert status["running"], status
+        status = await call("test_status", wait_s=0.1)
+    assert "A test is running" in await call.error("submit_candidate")
+    assert (await call("stop_test"))["exit_code"] == 130
+    made.write({"bot.toml": LINES_TOML})
+    status = await call("submit_candidate", wait_s=300)
+    assert (status["running"], status["exit_code"]) == (False, 0), status
+    (test,) = (await call("list_tests"))["result"]
+    assert (test["state"], test["winner"]) == ("stronger", test["candidates"][0])
+    lost = await call("losses", version=test["base"], seconds=1)
+    assert lost["summary"].endswith(" by rules")
+    assert [each["opponent"] for each in lost["matches"]] == test["candidates"] * 3
+    assert "no version 'Cem'" in await call.error("losses", version="Cem")

@@ -1,0 +1,74 @@
+"""Dice: the numbers that follow from a key, without bias, and rolls that are verified."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import random
+from dataclasses import replace
+
+import pytest
+
+from playout import games
+from playout.games import Position
+from playout.protocol.dice import Dice, verified_rolls
+from support.variants import CHANCE
+
+DICE = Dice("34735dab09", "0f" * 32)
+
+
+def test_the_number_of_a_ply_is_the_documented_one() -> None:
+    digest = hmac.new(b"\x0f" * 32, b"34735dab09:7:0", hashlib.sha256).hexdigest()
+    assert DICE.at(7)(36) == int(digest, 16) % 36
+    assert DICE.commitment == hashlib.sha256(b"\x0f" * 32).hexdigest()
+
+
+def test_each_match_and_ply_has_another_number() -> None:
+    many = 2**128
+    numbers = {DICE.at(ply)(many) for ply in range(50)}
+    numbers |= {
+        replace(DICE, match="34735dab0a").at(1)(many),
+        Dice(DICE.match, "0e" * 32).at(1)(many),
+    }
+    assert len(numbers) == 52
+
+
+def test_numbers_of_the_last_incomplete_multiple_are_rejected() -> None:
+    """With more than half of all numbers as one multiple, nearly every second one is rejected."""
+    n, key = 2**255 + 1, b"\x0f" * 32
+    rejected = 0
+    for ply in range(40):
+        counter = 0
+        while True:
+            text = f"{DICE.match}:{ply}:{counter}".encode()
+            number = int(hmac.new(key, text, hashlib.sha256).hexdigest(), 16)
+            if number < n:
+                break
+            counter += 1
+        rejected += counter
+        assert DICE.at(ply)(n) == number
+    assert rejected > 10
+
+
+def test_the_key_is_not_shown_by_accident() -> None:
+    assert DICE.key not in repr(DICE) + str(DICE)
+
+
+@pytest.mark.parametrize("spec", CHANCE)
+def test_a_wrong_roll_is_found(spec: str) -> None:
+    game, draw = games.load(spec), random.Random(1)
+    position, wrong = Position(game), None
+    while not position.winner and position.ply < 60:
+        if position.to_move:
+            position = position.play(draw.choice(position.legal_actions))
+            continue
+        right = game.roll(position.state, DICE.at(position.ply))
+        others = [each for each in position.legal_actions if each != right]
+        if wrong is None and position.ply > 20:
+            wrong, right = position.ply, others[0]
+        position = position.play(right)
+    found = list(verified_rolls(position, DICE))
+    assert [each.ply for each in found if not each.is_right] == [wrong]
+    assert all(position.game.current_player(position.states[each.ply]) == 0 for each in found)
+    later = list(verified_rolls(position, DICE, opening=wrong or 0))
+    assert later == [each for each in found if each.ply >= (wrong or 0)]
