@@ -24,7 +24,6 @@ from playout.players.core.player import (
     Time,
 )
 from playout.players.core.rules import rules_of
-from playout.players.depth_first import expectiminimax
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first.deepening import DeepeningSearch
 from playout.players.evaluations import files, perceptron
@@ -101,6 +100,8 @@ class AlphaBeta(DeepeningSearch):
                 f"alphabeta searches games with chance, such as {self.game}, in one thread and on "
                 f"its own time; leave out the option {option}"
             )
+        from playout.players.depth_first import expectiminimax  # compiled when it is needed
+
         kernels = perceptron.kernels_of(self.game, self._rules)
         net = files.load_net(self.game, evaluation)
         self._functions = expectiminimax.FUNCTIONS
@@ -168,7 +169,11 @@ class AlphaBeta(DeepeningSearch):
 
         Yields the depth, and whether all actions were searched to it.
         """
-        n, wanted, certain = self._count, min(self._count, self._candidates), self._functions.certain
+        n, wanted, certain = (
+            self._count,
+            min(self._count, self._candidates),
+            self._functions.certain,
+        )
         arguments = search, *self._arguments, n
         if self._functions.first_look is not None:  # the next search might not end in time
             self._functions.first_look(*arguments, 1, wanted)

@@ -32,7 +32,6 @@ from playout.players.core.player import (
 STRONGEST = {
     "amazons": ("alphabeta",),
     "ataxx": ("alphabeta",),
-    "backgammon": ("alphabeta",),
     "breakthrough": ("alphabeta",),
     "checkers": ("alphabeta",),
     "chess": ("alphabeta", "uct(heavy=true)"),
@@ -40,7 +39,6 @@ STRONGEST = {
     "clobber": ("alphabeta",),
     "dots_and_boxes": ("alphabeta",),
     "draughts": ("alphabeta",),
-    "einstein_wurfelt_nicht": ("alphabeta",),
     "go": ("rave(heavy=true)",),
     "gomoku": ("rave",),
     "hex": ("rave(evaluation=shipped)", "rave"),
@@ -50,7 +48,6 @@ STRONGEST = {
     "mnk": ("alphabeta",),
     "oware": ("alphabeta",),
     "pentago": ("alphabeta",),
-    "pig": ("alphabeta",),
     "ultimate_tic_tac_toe": ("alphazero",),
     "y": ("rave(evaluation=shipped)",),
 }

@@ -61,7 +61,7 @@ whole numbers; the kernel writes the number of each input as often as its value.
 
 | kernel | does |
 | --- | --- |
-| `inputs(board, found) -> n` | writes the player for whom it sees the board, then inputs that count |
+| `inputs(board, found) -> n` | writes the player who sees the board so, and the inputs that count |
 
 The player, 1 or 2, is the one who rolls next, so that one net serves both. After the player come at
 most `Game.most_inputs` numbers from 0 to `Game.num_inputs` - 1; `n` includes the player.

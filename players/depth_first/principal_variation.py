@@ -528,9 +528,7 @@ def functions_for(rules: Rules) -> SearchFunctions:
     if not rules.compiled:
         functions = interpreted()
     first_look = None if rules.compiled else look_ahead()
-    return SearchFunctions(
-        start, known, functions["search_root"], first_look, expected_of, CERTAIN
-    )
+    return SearchFunctions(start, known, functions["search_root"], first_look, expected_of, CERTAIN)
 
 
 def look_ahead() -> Callable[..., int]:

@@ -1,8 +1,8 @@
 """Files of evaluations: numpy archives (.npz) of at most 1 MiB, with a card.
 
 The entries are the fields of `Tables`, or those of a `Perceptron` for a game with chance, and
-`card`, the bytes of a JSON object. Weights are 16-bit floats. A file may come from anybody: its sizes are checked before it is unpacked, and its
-numbers before they are used.
+`card`, the bytes of a JSON object. Weights are 16-bit floats. A file may come from anybody: its
+sizes are checked before it is unpacked, and its numbers before they are used.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ def read_net(path: Path, game: Game) -> tuple[Perceptron, Card]:
     return Perceptron(**weights), card
 
 
-def _fields_of(
-    path: Path, game: Game, names: Sequence[str]
-) -> tuple[dict[str, np.ndarray], Card]:
+def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, np.ndarray], Card]:
     """Return some entries of a file and its card. Raises EvaluationError."""
     try:
         data = read_limited(path, MOST_BYTES, _KIND)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Board, Game, KernelGame, SpecError
+from playout.games import Board, Game, SpecError
 from playout.games.core.kernels import compiled, inlined_helper
 from playout.players.core.rules import Rules, type_of
 
@@ -124,6 +124,7 @@ def sum_of(net: Perceptron, memory: Activations, found: Ints, n: int) -> float:
 
 @inlined_helper
 def logistic(total: float) -> float:
+    """Return the logistic function of a sum, from 0 to 1."""
     return 1 / (1 + math.exp(-total))
 
 

@@ -34,8 +34,8 @@ from playout.players.evaluations.perceptron import (
 
 #: How much an expectation counts that lies one move later: lambda.
 _LAMBDA = 0.7
-#: Step sizes, at the beginning of learning and at its end.
-_STEPS = (0.05, 0.0005)
+#: Step sizes at the beginning of learning and at its end, to be divided by the number of inputs.
+_STEPS = (1.5, 0.015)
 #: Random moves in a thousand: at the beginning of learning, and at its end.
 _EXPLORATION = (20, 5)
 #: Moves of a game, at most; a longer one counts as a tie.
@@ -100,14 +100,16 @@ def best_of(
     return best, sign * most
 
 
-@compiled(types.void(PERCEPTRON, ACTIVATIONS, _V, types.int64, *[types.float64] * 2), allocates=False)
+@compiled(
+    types.void(PERCEPTRON, ACTIVATIONS, _V, types.int64, *[types.float64] * 2), allocates=False
+)
 def step(
     net: Perceptron, memory: Activations, found: Ints, n: int, wanted: float, rate: float
 ) -> None:
     """Move the expectation for inputs towards a wanted result of player 1."""
     share = logistic(sum_of(net, memory, found, n))
     target = 0.5 + 0.5 * wanted if found[0] == 1 else 0.5 - 0.5 * wanted
-    change, size = np.float32(rate * (target - share)), len(memory.hidden)
+    change, size = np.float32(rate / n * (target - share)), len(memory.hidden)
     for unit in range(size):
         is_active = memory.hidden[unit] > 0
         memory.products[unit] = change * net.output[unit] if is_active else np.float32(0)

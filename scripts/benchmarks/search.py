@@ -19,7 +19,6 @@ known. Its bound is to write the state of the position, which each evaluation do
 
 from __future__ import annotations
 
-import itertools
 import random
 import time
 from collections.abc import Callable
@@ -233,10 +232,11 @@ def _peer(spec: str, moves: list[int], seconds: float) -> Callable[[], float]:
 
 def _evaluated(game: KernelGame) -> State:
     draw, state = random.Random(1), game.initial_state()
-    for ply in itertools.count():
-        if ply >= PLIES and state[0]:
-            return state
+    plies = 0
+    while plies < PLIES or state[0] == 0:
         state = game.next_state(state, draw.choice(game.legal_actions(state)))
+        plies += 1
+    return state
 
 
 def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:

@@ -18,9 +18,7 @@ from support.training import GAME, resumed_after_a_full_disk, started
 from support.waiting import wait_until
 
 
-def new_evaluation(
-    path: Path, *more: str, round_s: float = 0.1, game: str = GAME
-) -> RunFolder:
+def new_evaluation(path: Path, *more: str, round_s: float = 0.1, game: str = GAME) -> RunFolder:
     """The folder of a new run with rounds of some seconds."""
     rounds = ("--set", f"processes.seconds_per_round={round_s}")
     code, output = invoke("playout-train", "new", game, str(path), "--evaluation", *rounds, *more)

@@ -12,7 +12,8 @@ import pytest
 
 from playout import games, players
 from playout.games import KernelGame, Position, SpecError, State
-from playout.players import Limit
+from playout.games.pig import Pig
+from playout.players import Info, Limit
 from playout.players.alphabeta import AlphaBeta
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import expectiminimax as em
@@ -24,6 +25,7 @@ from playout.players.evaluations.perceptron import (
     new_activations,
     new_perceptron,
 )
+from playout.players.evaluations.tables import new_tables
 from support.variants import CHANCE
 
 every_chance_game = pytest.mark.parametrize("spec", CHANCE)
@@ -218,7 +220,16 @@ def test_one_lucky_roll_proves_nothing() -> None:
     assert searched.value(state, 2) == pytest.approx(-2 / 3, abs=ROUNDED)
 
 
-def test_a_result_after_all_rolls_is_proven_with_the_shortest_way() -> None:
+def with_net(game: KernelGame, folder: Path, options: str = "") -> AlphaBeta:
+    """Return the player with a net of random weights."""
+    file = folder / "net.npz"
+    files.write(file, new_perceptron(game, 8), files.Card(game=str(game)))
+    player = players.load(f"alphabeta(evaluation={file}{options})", game)
+    assert isinstance(player, AlphaBeta)
+    return player
+
+
+def test_a_result_after_all_rolls_is_proven_with_the_shortest_way(tmp_path: Path) -> None:
     game = kernel_game("einstein_wurfelt_nicht")
     searched = Searched(game, knowing_nothing(game))
     state = game.next_state(cubes({1: 6}, {1: 1}, 1), 3)
@@ -226,8 +237,52 @@ def test_a_result_after_all_rolls_is_proven_with_the_shortest_way() -> None:
     values = [value for _, value in found]
     assert values == sorted(values, reverse=True)
     assert (len(found), values[0]) == (3, em.WON - 1)
-    player = players.load("alphabeta(depth=3)", game)
+    player = with_net(game, tmp_path, ",depth=3")
     result = player.choose(Position(game, start=state), Limit())
     assert result.info is not None
-    assert (result.action, result.info.proven) == (found[0][0], 1)
+    assert (dict(found)[result.action], result.info.proven) == (em.WON - 1, 1)
     player.close()
+
+
+@every_chance_game
+def test_a_player_keeps_to_its_limits_and_reports_its_candidates(spec: str, tmp_path: Path) -> None:
+    game, draw = kernel_game(spec), random.Random(4)
+    position = Position(game).rolled(draw.randrange)
+    while len(position.legal_actions) < 2 or position.ply < 12:
+        position = position.play(draw.choice(position.legal_actions)).rolled(draw.randrange)
+    player = with_net(game, tmp_path, ",candidates=3,seed=1")
+    for limit in (Limit(simulations=200), Limit(seconds=0.02)):
+        reports: list[Info] = []
+        result = player.choose(position, limit, reports.append)
+        assert result.info is not None
+        assert result.info.simulations <= 201 or limit.seconds
+        rates = [each.win_rate for each in result.info.actions]
+        assert len(rates) == min(3, len(position.legal_actions))
+        assert rates == sorted(rates, reverse=True)
+        assert result.info.pv == (result.action,) == (result.info.actions[0].action,)
+        assert result.info.proven is None
+    player.close()
+
+
+@pytest.mark.parametrize("option", ["threads=2", "ponder=true"])
+def test_options_without_use_in_games_with_chance_are_refused(option: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=f"leave out the option {option.partition('=')[0]}"):
+        with_net(kernel_game("pig"), tmp_path, f",{option}")
+
+
+class PigWithoutInputs(Pig):
+    """A game with chance that no net can evaluate."""
+
+    kernels = Pig.kernels._replace(inputs=None)
+
+
+def test_a_game_without_inputs_is_refused() -> None:
+    with pytest.raises(SpecError, match="no compiled rules with the kernel `inputs`"):
+        AlphaBeta(PigWithoutInputs())
+
+
+def test_games_with_chance_have_no_tables() -> None:
+    """Tables have weights for each player to move, and where nature moves there is none."""
+    for spec in CHANCE:
+        with pytest.raises(SpecError, match="tables do not evaluate games with chance"):
+            new_tables(games.load(spec))

@@ -148,7 +148,7 @@ def test_a_step_follows_the_gradient_of_the_cross_entropy() -> None:
         return -share * math.log(value) - (1 - share) * math.log(1 - value)
 
     before = Perceptron(*(each.copy() for each in net))
-    step(net, memory, found, len(found), wanted, 1.0)
+    step(net, memory, found, len(found), wanted, float(len(found)))
     for name in Perceptron._fields:
         change = getattr(net, name) - getattr(before, name)
         for at in np.argwhere(change)[:5]:
