@@ -157,7 +157,7 @@ def load(text: str) -> Game:
     arguments = spec.bind(make, wanted)
     game = plugins.create(make, **arguments)
     chosen = {key: value for key, value in arguments.items() if value != game.defaults.get(key)}
-    game.spec = spec.canonical(wanted.name, make, chosen)
+    game.spec = spec.canonical(wanted.name, make, {**chosen, **game.canonical})
     game.loaded_by = load
     game.family = game.family or plugins.family_of(make)
     return game

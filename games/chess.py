@@ -21,6 +21,7 @@ from playout.games.chessboard.notation import (
     names,
     number_of,
     position,
+    text_of,
     uci_name,
 )
 from playout.games.chessboard.position import (
@@ -102,6 +103,8 @@ class Chess(GridGame):
         )
         self.first_number = number_of(fen or FIRST)
         first = self.initial_state()
+        text = text_of(first, self.first_number)
+        self.canonical = {"fen": None if text == FIRST else text}
         is_over = first[STATE_QUIET] >= QUIET_PLIES or _is_bare(first)
         is_over |= not self.legal_actions(first)
         if is_over or in_check(self.board((3 - first[0], *first[1:]))):

@@ -156,6 +156,8 @@ class Nim(KernelGame):
             raise SpecError("nim: piles cannot be combined with chips or max_take")
         self.heaps = _heaps_of(piles) if piles else (chips,)
         take = max(self.heaps) if piles else max_take
+        if piles:
+            self.canonical = {"piles": ";".join(map(str, self.heaps))}
         super().__init__(
             {
                 _MAX_TAKE: take,

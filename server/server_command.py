@@ -12,7 +12,7 @@ import msgspec
 
 from playout.commands.options import FiniteRange, OptionGroup, game_option
 from playout.server.app import Settings, serve
-from playout.server.cli import accounts, backup, export, import_, puzzles
+from playout.server.cli import accounts, backup, export, import_, puzzles, verify
 from playout.server.cli.server_options import (
     bot_options,
     bots_by_default,
@@ -188,5 +188,5 @@ def _require_webhooks(options: dict[str, Any]) -> None:
         raise click.UsageError(f"--webhooks: {fault}") from fault
 
 
-for command in (accounts, backup, export, import_, puzzles):
+for command in (accounts, backup, export, import_, puzzles, verify):
     main.add_command(command)

@@ -16,7 +16,13 @@ import click
 from playout import games, players
 from playout.bridges.comply import player_checks
 from playout.bridges.comply.processes import BotCommand, PrivateServer
-from playout.bridges.comply.situations import CLOCK, OWN_ERRORS, SITUATIONS, Situation
+from playout.bridges.comply.situations import (
+    CLOCK,
+    OWN_ERRORS,
+    SITUATIONS,
+    Situation,
+    situations_of,
+)
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts
 from playout.commands.options import FiniteRange, add_current_folder, typed_option
@@ -185,7 +191,10 @@ def command(
     of_situations = ("only", "tournament", "patience_s", "transcripts", "seed")
     if player and (typed := typed_option(context, of_situations)):
         raise click.UsageError(f"{typed} has no use with --player")
-    situations = [each for each in SITUATIONS if not only or each.name in only]
+    try:
+        situations = situations_of(games.load(game), only)
+    except spec.SpecError as error:
+        raise click.BadParameter(str(error), param_hint="'--only'") from error
     terms = ComplyTerms(command, game, patience_s, tournament, seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with interrupts.with_text("Interrupted."):

@@ -5,10 +5,12 @@ An `Interference` changes the messages between the bot and the server, or passes
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from playout.bridges.comply.proxy import Frame, Link
+from playout.games import Game, SpecError
 
 #: The clock of a situation that is not about another one.
 CLOCK = "10+1"
@@ -215,6 +217,34 @@ class LostUpdate(Interference):
         await link.to_bot(frame)
 
 
+class Rolls(Interference):
+    """Rolls follow a move of the bot, in its `update`."""
+
+    async def from_server(self, frame: Frame, link: Link) -> None:
+        if self.moves and self.has_rolls(frame) and not self.done:
+            self.done = True
+            await self.rolled(frame, link)
+        else:
+            await link.to_bot(frame)
+
+    def has_rolls(self, frame: Frame) -> bool:
+        """Return whether it is an `update` with rolls."""
+        return frame.type == "update" and bool(frame.message.get("rolls"))
+
+    async def rolled(self, frame: Frame, link: Link) -> None:
+        """The first such `update` after a move of the bot."""
+        await link.to_bot(frame)
+
+
+class LostRolls(Rolls):
+    """The connection is cut before the first `update` with rolls."""
+
+    cuts = True
+
+    async def rolled(self, frame: Frame, link: Link) -> None:
+        link.close("the move has arrived; the connection is cut before its update, which has rolls")
+
+
 class ServerRestart(LostMove):
     """The server is restarted when the bot sends its first move, which is lost."""
 
@@ -227,7 +257,7 @@ class Situation:
     """A match with an interference, and the reason of its end if the bot behaves correctly.
 
     `about` describes the situation, and `duty` the correct behaviour. In a tournament, the first
-    illegal move loses: `ends_in_tournament`.
+    illegal move loses: `ends_in_tournament`. `chance`: whether it needs a game with chance.
     """
 
     name: str
@@ -238,6 +268,7 @@ class Situation:
     seat: int = 1
     ends: str = "rules"
     ends_in_tournament: str | None = None
+    chance: bool = False
 
     def end(self, *, tournament: bool) -> str:
         """Return the reason with which the match must end."""
@@ -328,6 +359,33 @@ SITUATIONS = (
         "connect again until the server is back, resume the session, send the move again",
         ServerRestart,
     ),
+    Situation(
+        "rolls",
+        "In a game with chance, an update of a move of the bot has rolls.",
+        "play on at the ply after the rolls",
+        Rolls,
+        chance=True,
+    ),
+    Situation(
+        "cut, rolls lost",
+        "The connection is cut before an update that has rolls.",
+        "connect, resume the session, and play on from its started, which has the rolls",
+        LostRolls,
+        chance=True,
+    ),
 )
+
+
+def situations_of(game: Game, only: Collection[str]) -> list[Situation]:
+    """Return the situations of these names that a game has; without names, all.
+
+    Raises SpecError for a named one that needs a game with chance.
+    """
+    found = [each for each in SITUATIONS if not only or each.name in only]
+    if only and not game.has_chance and (lost := [each.name for each in found if each.chance]):
+        raise SpecError(f"{lost[0]!r} needs a game with chance, such as pig: {game} has none")
+    return [each for each in found if game.has_chance or not each.chance]
+
+
 #: The name of the last row, the errors that the bot itself caused in any situation.
 OWN_ERRORS = "no errors of its own"

@@ -78,6 +78,8 @@ class Game(spec.HasOptions, ABC):
 
     #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
+    #: The values of parameters of this game that can be written in several ways, in one of them.
+    canonical: Mapping[str, object] = {}
 
     #: For each number of a cell in a state, the player (3 for a piece of no player) and the kind of
     #: the piece in the view; () if the numbers are no pieces, such as those of seeds.

@@ -63,7 +63,7 @@ games = {games}
 clock = "10+0.1"          # of each player: seconds for a match, and for each move
 elo1 = 20                 # the gain to look for, in normalized Elo; a larger one is found sooner
 pairs = 5000              # at most, in a test
-openings = {{ plies = 4 }}  # random moves; or {{ file = "openings.txt" }}
+# openings = {{ file = "openings.txt" }}    # default: near-even positions of the game's book
 # alpha = 0.05            # the chance to promote something that is not stronger, of all tries
 # isolate = "auto"        # "always" in the sandbox, "never", or where this machine has one
 # build_hosts = ["pypi.org", "files.pythonhosted.org"]    # that builds in the sandbox may reach

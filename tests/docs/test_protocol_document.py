@@ -376,6 +376,7 @@ def test_a_bot_is_short(language: str) -> None:
         ("js", "python", "othello(size=4)"),
         ("js", "python", "ultimate_tic_tac_toe"),
         ("js", "js", "mnk(m=5,n=4,k=3)"),
+        ("js", "python", "pig(winscore=20)"),
     ],
 )
 def test_two_bots_play_a_match(

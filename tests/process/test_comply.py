@@ -20,7 +20,7 @@ from playout import games, players
 from playout.bridges.comply import player_checks
 from playout.bridges.comply.comply_command import BotReferee
 from playout.bridges.comply.processes import BotCommand, PrivateServer
-from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS
+from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS, situations_of
 from playout.bridges.comply.trial import ComplyTerms, Finding
 from playout.games import Position
 from playout.players.core.player import Limit, Player, PlayResult, Report
@@ -37,7 +37,8 @@ _RUN = (
 )
 #: Long enough for a machine that is busy.
 PATIENT = ("--patience-s", "100")
-NAMES = [each.name for each in SITUATIONS]
+NAMES = [each.name for each in SITUATIONS if not each.chance]
+WITH_ROLLS = [each.name for each in SITUATIONS if each.chance]
 CUTS = {"cut, move lost", "cut, update lost", "server restart"}
 
 STARTED = 'self.match, self.seat = message["match"], message["seat"]\n'
@@ -127,30 +128,49 @@ FAULTS: dict[str, tuple[tuple[str, str], set[str]]] = {
 }
 
 
+#: A short game with chance.
+PIG = "pig(winscore=20)"
+#: The same for it.
+FAULTS_AT_ROLLS: dict[str, tuple[tuple[str, str], set[str]]] = {
+    "knows no rolls": (also(UPDATE, 'assert not message.get("rolls")'), {"rolls"}),
+    "misses no rolls while it is away": (
+        also(STARTED, 'assert len(message["moves"]) == self.ply'),
+        {"cut, rolls lost"},
+    ),
+}
+
+
 def command_of(path: Path) -> str:
     return f'{sys.executable} -P -c "{_RUN}" {path} {{host}} {{port}} {{game}} {{name}}'
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateServer]:
-    """A private server; it and the bots are copies of this process."""
+def referee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BotReferee]:
+    """A referee for all tests, which names each bot differently, on a private server.
+
+    The server and the bots are copies of this process.
+    """
+    folder = tmp_path_factory.mktemp("server")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess, "Popen", CopyingPopen)
-        server = PrivateServer(tmp_path_factory.mktemp("server"))
+        server = PrivateServer(folder)
         asyncio.run(server.start())
-        yield server
+        yield BotReferee(server, folder)
         server.close()
 
 
 def findings(
-    server: PrivateServer, folder: Path, command: str, names: set[str], patience_s: float = 100.0
+    referee: BotReferee,
+    command: str,
+    names: set[str],
+    patience_s: float = 100.0,
+    game: str = "tic_tac_toe",
 ) -> list[Finding]:
     """Put a bot through the situations of these names."""
-    terms = ComplyTerms(BotCommand.of(command), "tic_tac_toe", patience_s, False, 1)
+    terms = ComplyTerms(BotCommand.of(command), game, patience_s, False, 1)
     situations = [each for each in SITUATIONS if each.name in names]
 
     async def collect() -> list[Finding]:
-        referee = BotReferee(server, folder)
         return [each async for each in referee.findings(terms, situations)]
 
     return asyncio.run(collect())
@@ -158,20 +178,37 @@ def findings(
 
 @pytest.mark.long
 def test_a_bot_with_one_fault_fails_in_the_situations_of_this_fault_only(
-    server: PrivateServer, tmp_path: Path
+    referee: BotReferee, tmp_path: Path
 ) -> None:
     for fault, ((good, bad), expected) in FAULTS.items():
         assert BOT.count(good) == 1, fault
         names = set(NAMES) if scale.slow else {"seat 1", *expected}
         path = tmp_path / "bot.py"
         path.write_text(BOT.replace(good, bad))
-        found = findings(server, tmp_path, command_of(path), names)
+        found = findings(referee, command_of(path), names)
         assert {each.situation for each in found if each.problem} == expected, (fault, found)
+
+
+def test_a_bot_that_knows_no_rolls_fails_where_it_gets_some(
+    referee: BotReferee, tmp_path: Path
+) -> None:
+    path = tmp_path / "bot.py"
+    for (good, bad), expected in (*FAULTS_AT_ROLLS.values(), (("Bot:", "Bot:"), set())):
+        assert BOT.count(good) == 1
+        path.write_text(BOT.replace(good, bad))
+        found = findings(referee, command_of(path), expected or {*WITH_ROLLS}, game=PIG)
+        assert {each.situation for each in found if each.problem} == expected, found
 
 
 def test_every_situation_is_failed_by_some_fault() -> None:
     covered = set().union(*(expected for _, expected in FAULTS.values()))
     assert set(NAMES) - covered == {"seat 1"}
+    assert set().union(*(fails for _, fails in FAULTS_AT_ROLLS.values())) == {*WITH_ROLLS}
+
+
+def test_the_situations_with_rolls_are_for_games_with_chance() -> None:
+    assert [each.name for each in situations_of(games.load("nim"), ())] == NAMES
+    assert [each.name for each in situations_of(games.load("pig"), ())] == [*NAMES, *WITH_ROLLS]
 
 
 def test_the_bot_of_the_document_passes_everything(tmp_path: Path) -> None:
@@ -227,14 +264,14 @@ def test_a_failure_is_shown_with_its_transcript_and_the_output_of_the_bot() -> N
     ],
 )
 def test_garbage_and_talk_without_end_are_failures(
-    server: PrivateServer, tmp_path: Path, program: str, told: str
+    referee: BotReferee, tmp_path: Path, program: str, told: str
 ) -> None:
     connect = (
         "import socket, sys, time; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))"
     )
     command = f'{sys.executable} -P -c "{connect}; {program}" {{port}}'
     patience_s = 100.0 if "GET" in program else 0.2
-    finding, _ = findings(server, tmp_path, command, {"seat 1"}, patience_s)
+    finding, _ = findings(referee, command, {"seat 1"}, patience_s)
     assert finding.problem
     assert told in finding.problem
 
@@ -361,6 +398,7 @@ def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
         (["nim", "'unclosed"], "is no command: No closing quotation"),
         (["nym", "bot"], "did you mean 'nim'"),
         (["nim", "bot", "--only", "seat 3"], "is not one of 'seat 1'"),
+        (["nim", "bot", "--only", "rolls"], "'rolls' needs a game with chance"),
     ],
 )
 def test_bad_usage_is_explained(arguments: list[str], told: str) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def program(document: str, start: str = "") -> str:
-    """Return the first Python program of a document that begins with a text.
+def program(document: str, start: str = "", language: str = "python") -> str:
+    """Return the first program of a document that begins with a text, by default in Python.
 
     `document` is the path of its file, relative to the repository.
     """
     text = (ROOT / document).read_text(encoding="utf-8")
-    found = re.search(rf"^```python\n({re.escape(start)}.*?)^```", text, re.DOTALL | re.MULTILINE)
+    found = re.search(
+        rf"^```{language}\n({re.escape(start)}.*?)^```", text, re.DOTALL | re.MULTILINE
+    )
     assert found, f"{document} has no program that begins with {start!r}"
     return found[1]

@@ -160,6 +160,8 @@ MOST_VOID = 3
 STEPS_A_SLICE = 2
 #: Seconds that are added to a timer for a time of day: more than the rounding of such times.
 _ROUNDING_S = 0.001
+#: Seconds in which a version that enters again is not counted again.
+_HOUR_S = 3600.0
 
 
 class Ladders:
@@ -173,6 +175,8 @@ class Ladders:
         self._beginning = False
         most = context.policy.versions_per_hour
         self._versions, self._versions_of_address = Quota(most, ""), Quota(4 * most, "")
+        #: When versions were counted as new, by account, game and version.
+        self._counted: dict[tuple[str, str, str], float] = {}
         #: Due when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
         #: Due when the hours in which matches are paired begin or end, while a ladder has sessions.
@@ -228,7 +232,7 @@ class Ladders:
             text = f"{most} versions of yours have not finished a match on this ladder yet"
             raise Refused(Code.TOO_MANY, text)
         if not (session.opened or ladder.state.knows(player)):
-            self._count_version(session, origin.now)
+            self._count_version(session, game, request.version, origin.now)
         self._ladders[game] = ladder  # not before: a refused request leaves no ladder
         index = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, index, request.matches)
@@ -240,9 +244,16 @@ class Ladders:
         self._wait_for_hours(origin.now)
         self.start_due_matches(origin.now)
 
-    def _count_version(self, session: Session, now: float) -> None:
-        """Count a new version. Raises Refused if there were too many."""
+    def _count_version(self, session: Session, game: str, version: str, now: float) -> None:
+        """Count a new version once in an hour. Raises Refused if there were too many.
+
+        Its ladder is forgotten if it leaves without a match.
+        """
         assert session.account
+        self._counted = {each: at for each, at in self._counted.items() if at > now - _HOUR_S}
+        counted = session.account.id, game, version
+        if counted in self._counted:
+            return
         limits = (
             (session.account.id, self._versions, "an account"),
             (session.network, self._versions_of_address, "an address"),
@@ -256,6 +267,7 @@ class Ladders:
                     f"try again in {wait_s:.0f} s, or enter with an earlier version"
                 )
                 raise Refused(Code.RATE_LIMITED, text, wait_s)
+        self._counted[counted] = now
 
     @handles(LeaveLadder)
     def leave(self, request: LeaveLadder, origin: RequestContext) -> None:

@@ -341,6 +341,17 @@ def test_an_account_and_an_address_enter_only_some_new_versions_in_an_hour() -> 
     accounts[4].ask(EnterLadder(id=1, game=GAME, version="0"), Ok)
 
 
+def test_a_version_that_leaves_an_empty_ladder_and_enters_again_is_not_new() -> None:
+    harness = HubHarness(versions_per_hour=2)
+    ann = member(harness, "Ann")
+    for _ in range(3):
+        for game in (GAME, "nim(chips=5)"):
+            ann.ask(EnterLadder(id=1, game=game), Ok)
+            ann.ask(LeaveLadder(id=1, game=game), Ok)
+            assert harness.hub.ladders.get(game) is None
+    assert ann.refused(EnterLadder(game=GAME, version="2")) is Code.RATE_LIMITED
+
+
 def test_an_account_has_only_some_versions_that_have_not_played() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import pytest
@@ -207,3 +208,41 @@ def test_games_of_one_family_are_known_by_whatever_name() -> None:
                 name, name
             )
     assert games.load("y(size=4)").family == "y"
+
+
+def _spellings() -> Iterator[tuple[str, str]]:
+    """Yield each option of each game with its default, in other ways to write it."""
+    for name in {*games.names()} - {"open_spiel"}:  # it needs an option
+        for key, parameter in parameters_of(type(games.load(name))).items():
+            if isinstance(default := parameter.default, bool):
+                yield name, f"{name}({key}={str(default).upper()})"
+            elif isinstance(default, int | float):
+                yield name, f"{name}({key}=0{default}{'0' * isinstance(default, float)})"
+            elif default is not None:
+                yield name, f"{name}({key}={default})"
+
+
+def test_an_option_that_equals_its_default_is_not_part_of_the_name() -> None:
+    found = {text: str(games.load(text)) for _, text in _spellings()}
+    assert len(found) > len(games.names())
+    assert found == {text: name for name, text in _spellings()}
+
+
+_USUAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
+_AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((f"chess(fen={_USUAL} {end})", "chess") for end in ("w KQkq - 0 1", "w  KQkq -")),
+        (f"chess(fen={_USUAL} w KQkq - 0 7)", f"chess(fen={_USUAL} w KQkq - 0 7)"),
+        (f"chess(fen={_USUAL} w - -)", f"chess(fen={_USUAL} w - - 0 1)"),
+        *((f"chess(fen={_AFTER_E4} {passed})", f"chess(fen={_AFTER_E4} - 0 1)")
+          for passed in ("e3 0 1", "-", "- 0 0")),
+        ("nim(piles=01;3;05)", "nim(piles=1;3;5)"),
+        ("go(komi=7.50,size=019)", "go(size=19)"),
+    ],
+)  # fmt: skip
+def test_positions_and_numbers_that_are_equal_have_one_name(text: str, expected: str) -> None:
+    assert str(games.load(text)) == str(games.load(expected)) == expected

@@ -322,11 +322,20 @@ def test_a_client_says_so_when_the_server_makes_no_sense(frame: bytes) -> None:
         decode_event(frame)
 
 
+def test_unknown_fields_of_a_specification_are_ignored_in_an_event() -> None:
+    spec = ORGANIZE["spec"] | {"entrants": [ENTRANT], "later": 1}
+    event = {"type": "tournament", "tournament": "t", "spec": spec}
+    decoded = decode_event(msgpack.packb(event))
+    assert isinstance(decoded, Tournament)
+    assert decoded.spec.entrants[0].name == "a"
+
+
 MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
 HELLO = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Ann"}
 SEEK = {"type": "seek", "game": "nim"}
 ENTER = {"type": "join"}
 ADJUDICATE = {"type": "adjudicate", "match": "m", "ply": 30, "winner": 1}
+ENTRANT = {"name": "a", "version": "", "player": "random", "colour": "red"}
 ORGANIZE: dict[str, Any] = {
     "type": "create_tournament",
     "spec": {"name": "a", "games": ["nim"], "format": "match", "entrants": []},
@@ -445,6 +454,10 @@ INVALID = [
     (ENTER | {"tournament": 1}, "tournament"),
     (without(ADJUDICATE, "winner"), "winner"),
     (ORGANIZE | {"spec": without(ORGANIZE["spec"], "games")}, "games"),
+    (ORGANIZE | {"spec": ORGANIZE["spec"] | {"round": 5}}, "spec.round"),
+    (ORGANIZE | {"spec": ORGANIZE["spec"] | {"openings": {"ply": 2}}}, "spec.openings.ply"),
+    (ORGANIZE | {"spec": ORGANIZE["spec"] | {"sprt": {"elo": 2}}}, "spec.sprt.elo"),
+    (ORGANIZE | {"spec": ORGANIZE["spec"] | {"entrants": [ENTRANT]}}, "spec.entrants[0].colour"),
     (ORGANIZE | {"spec": ORGANIZE["spec"] | {"sprt": 5}}, "sprt"),
     # Values out of bounds.
     (MOVE | {"id": 2**53}, "id"),
