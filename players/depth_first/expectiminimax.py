@@ -13,14 +13,15 @@ only if it is after all outcomes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from playout.games import Board, Game
+from playout.games import Board, Game, State
 from playout.games.core.kernels import compiled
-from playout.players.core.rules import Rules
+from playout.players.core.rules import Rules, rules_of
 from playout.players.depth_first.principal_variation import (
     LAST,
     MOST,
@@ -39,6 +40,7 @@ from playout.players.evaluations.perceptron import (
     Ints,
     Perceptron,
     expected_by,
+    kernels_of,
     new_activations,
 )
 
@@ -199,6 +201,21 @@ def start(search: Any, board: Board, number: int) -> None:
     search.history[:] = 0
     search.state[:] = 0
     search.state[LAST] = 1 << 62
+
+
+def expectation(game: Game, net: Perceptron) -> Callable[[State], float]:
+    """Return a function for the expected result of player 1 in a position, from -1 to 1.
+
+    It is that of the best move by the net where a player moves, and the net's own before a roll.
+    """
+    rules = rules_of(game)
+    kernels, search = kernels_of(game, rules), new_search(game, rules, net)
+
+    def expected(state: State) -> float:
+        start(search, rules.board(state), 0)
+        return FUNCTIONS.expected_of(value_of(search, kernels, net, 0, 0))
+
+    return expected
 
 
 FUNCTIONS = SearchFunctions(

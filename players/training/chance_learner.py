@@ -42,7 +42,7 @@ _EXPLORATION = (20, 5)
 _MOVES = 400
 
 
-class GameRecord(NamedTuple):
+class ChanceMemory(NamedTuple):
     """The positions after the actions of a game, and working memory to play it."""
 
     found: Ints  # [move, n] the player and the inputs that count after the move
@@ -57,7 +57,7 @@ class GameRecord(NamedTuple):
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
 _RECORD = types.NamedTuple(
-    [_M, _V, types.float64[::1], types.boolean[::1], _M, _V, _V, _V], GameRecord
+    [_M, _V, types.float64[::1], types.boolean[::1], _M, _V, _V, _V], ChanceMemory
 )
 
 
@@ -84,7 +84,7 @@ def result_of(board: Board) -> float:
 
 @helper
 def best_of(
-    kernels: ChanceKernels, net: Perceptron, memory: Activations, record: GameRecord, n: int
+    kernels: ChanceKernels, net: Perceptron, memory: Activations, record: ChanceMemory, n: int
 ) -> tuple[int, float]:
     """Return the place of the best of `n` actions, and the expected result of player 1 after it."""
     board, child = record.boards[0], record.boards[1]
@@ -140,7 +140,7 @@ def play_game(
     kernels: ChanceKernels,
     net: Perceptron,
     memory: Activations,
-    record: GameRecord,
+    record: ChanceMemory,
     rng: Rng,
     start: Ints,
     exploration: int,
@@ -200,7 +200,7 @@ class ChanceLearner:
         self._memory = new_activations(game, net)
         self._start: Any = rules.board(game.initial_state())
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
-        self._record: GameRecord = GameRecord(
+        self._record: ChanceMemory = ChanceMemory(
             np.zeros((_MOVES, game.most_inputs + 1), np.int64),
             np.zeros(_MOVES, np.int64),
             np.zeros(_MOVES),

@@ -46,7 +46,7 @@ def knowing_nothing(game: KernelGame) -> Perceptron:
     return Perceptron(*(np.zeros_like(each) for each in new_perceptron(game, 1)))
 
 
-class Searched:
+class NetSearch:
     """A search of a game with a net."""
 
     def __init__(self, game: KernelGame, net: Perceptron) -> None:
@@ -124,14 +124,14 @@ def endgames(game: KernelGame, count: int) -> list[State]:
 
 def test_small_endgames_of_einstein_have_exact_expectations() -> None:
     game = kernel_game("einstein_wurfelt_nicht")
-    exact, searched = exact_values(game), Searched(game, knowing_nothing(game))
+    exact, searched = exact_values(game), NetSearch(game, knowing_nothing(game))
     for state in endgames(game, 12):
         assert searched.value(state, 12) == pytest.approx(exact(state), abs=ROUNDED)
 
 
 def test_the_best_actions_of_small_endgames_are_found() -> None:
     game = kernel_game("einstein_wurfelt_nicht")
-    exact, searched = exact_values(game), Searched(game, knowing_nothing(game))
+    exact, searched = exact_values(game), NetSearch(game, knowing_nothing(game))
     several = 0
     for state in endgames(game, 12):
         rolled = game.next_state(state, random.Random(sum(state)).randrange(6))
@@ -149,7 +149,7 @@ def test_short_games_of_pig_have_exact_expectations() -> None:
     """Decisions of both players without a roll between them take depth, too."""
     for spec in ("pig(winscore=6,diceoutcomes=3,horizon=5)", "pig(winscore=4,horizon=4)"):
         game = kernel_game(spec)
-        exact, searched = exact_values(game), Searched(game, knowing_nothing(game))
+        exact, searched = exact_values(game), NetSearch(game, knowing_nothing(game))
         state = game.initial_state()
         assert searched.value(state, 6) == pytest.approx(exact(state), abs=ROUNDED)
         assert abs(exact(state)) > 10 * ROUNDED
@@ -160,7 +160,7 @@ def test_a_search_is_that_of_plain_recursion(spec: str) -> None:
     """With a net of random weights, to depth 1, and to depth 2 with a cut at the candidates."""
     game, draw = kernel_game(spec), random.Random(1)
     net = new_perceptron(game, 3)
-    searched, kernels = Searched(game, net), kernels_of(game, rules_of(game))
+    searched, kernels = NetSearch(game, net), kernels_of(game, rules_of(game))
     memory = new_activations(game, net)
 
     def still(state: State) -> float:
@@ -210,7 +210,7 @@ def test_a_search_is_that_of_plain_recursion(spec: str) -> None:
 def test_one_lucky_roll_proves_nothing() -> None:
     """Player 1 wins at once by one number of the die, and may lose by the others."""
     game = kernel_game("einstein_wurfelt_nicht")
-    searched = Searched(game, knowing_nothing(game))
+    searched = NetSearch(game, knowing_nothing(game))
     state = cubes({1: 6, 2: 20}, {1: 18}, 1)
     lucky = game.next_state(state, 0)
     assert searched.root(lucky, 1)[0][1] > em.CERTAIN
@@ -231,7 +231,7 @@ def with_net(game: KernelGame, folder: Path, options: str = "") -> AlphaBeta:
 
 def test_a_result_after_all_rolls_is_proven_with_the_shortest_way(tmp_path: Path) -> None:
     game = kernel_game("einstein_wurfelt_nicht")
-    searched = Searched(game, knowing_nothing(game))
+    searched = NetSearch(game, knowing_nothing(game))
     state = game.next_state(cubes({1: 6}, {1: 1}, 1), 3)
     found = searched.root(state, 3)
     values = [value for _, value in found]
