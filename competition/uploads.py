@@ -23,7 +23,7 @@ from twisted.python.failure import Failure
 from twisted.web.server import Request
 
 from playout.competition.submissions import REQUEST_S
-from playout.server.core.accounts import Directory, token_left_s, used
+from playout.server.core.accounts import Directory, login_with, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
 from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, parsed
@@ -63,7 +63,8 @@ class Accounts:
         now = time.time()
         if account is None or not account.digest or used(account, token, now) is None:
             return None
-        return account if token_left_s(account, self._token_days, now) > 0 else None
+        login = login_with(account, token)
+        return account if token_left_s(account, self._token_days, now, login) > 0 else None
 
 
 @dataclass(frozen=True)

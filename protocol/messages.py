@@ -26,6 +26,8 @@ Level = Literal["easy", "medium", "strong", "master", "max"]
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
+Password = Annotated[str, Meta(min_length=1, max_length=200)]
+NewPassword = Annotated[str, Meta(min_length=8, max_length=200)]
 #: A secret in an address: 128 random bits have 22 of these characters, or 32 in hexadecimal.
 Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
 #: An address of a push service.
@@ -298,6 +300,47 @@ class Hello(Request, frozen=True, kw_only=True):
     session: Key | None = None
     legal_actions: bool = False
     views: bool = False
+
+
+class LogIn(Request, frozen=True, kw_only=True):
+    """Ask for a token of an account, with its password or a code, before `hello`.
+
+    `software` names the device in the list of logins.
+    """
+
+    sent_by: ClassVar = NEWCOMERS
+
+    name: Name
+    secret: Password
+    software: Label = ""
+
+
+class SetPassword(Request, frozen=True, kw_only=True):
+    """Set the password of the own account; None removes it."""
+
+    sent_by: ClassVar = SESSIONS
+
+    password: NewPassword | None = None
+
+
+class MakeCode(Request, frozen=True, kw_only=True):
+    """Ask for a code with which another device logs in once, in place of a password."""
+
+    sent_by: ClassVar = SESSIONS
+
+
+class ListLogins(Request, frozen=True, kw_only=True):
+    """Ask for the devices that are logged in to the own account."""
+
+    sent_by: ClassVar = SESSIONS
+
+
+class EndLogins(Request, frozen=True, kw_only=True):
+    """Log a device out; without `login` all others, and get a new token."""
+
+    sent_by: ClassVar = SESSIONS
+
+    login: Key | None = None
 
 
 class Seek(Request, frozen=True, kw_only=True):
@@ -745,6 +788,43 @@ class Welcome(Event, frozen=True, kw_only=True):
     games: tuple[str, ...]
     bots: tuple[OfferedBot, ...] = ()
     push_key: str | None = None
+
+
+class LoggedIn(Event, frozen=True, kw_only=True):
+    """The answer to `log_in`, and to `end_logins` for all: a token, sent once."""
+
+    durable: ClassVar = True
+
+    name: str
+    token: str
+
+
+class LoginCode(Event, frozen=True, kw_only=True):
+    """The answer to `make_code`: the code is valid once, and for so many seconds."""
+
+    code: str
+    seconds: float
+
+
+class LoginEntry(Struct, frozen=True, omit_defaults=True):
+    """A device that is logged in; `own` is that of this session.
+
+    The one with an empty `login` has the token of the account.
+    """
+
+    login: str
+    at: float
+    software: str = ""
+    own: bool = False
+
+
+class LoginList(Event, frozen=True, kw_only=True):
+    """The answer to `list_logins`: whether a password is set, and the devices, the oldest first."""
+
+    durable: ClassVar = True
+
+    has_password: bool
+    logins: tuple[LoginEntry, ...]
 
 
 class Seeking(Event, frozen=True, kw_only=True):

@@ -38,6 +38,7 @@ from playout.protocol.endpoints import (
 from playout.protocol.tournament_spec import loads
 from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
+    CheckPassword,
     Effect,
     EndAnalysis,
     EndBot,
@@ -58,6 +59,7 @@ from playout.server.net.competition_process import (
 )
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
+from playout.server.net.passwords import PasswordChecks
 from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
@@ -268,6 +270,7 @@ class _Server:
             RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start,
             StartAnalysis: analysts.start,
             EndAnalysis: analysts.end,
+            CheckPassword: PasswordChecks(reactor(), driver.caller(hub.password_checked)).start,
         }
         if policy.bots:
             connections = TcpConnectionFactory(

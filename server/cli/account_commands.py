@@ -15,7 +15,7 @@ from playout.commands.options import OptionGroup
 from playout.protocol.names import BadName, normalised
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
-from playout.server.core.accounts import Directory, digest
+from playout.server.core.accounts import Directory, digest, without_secrets
 from playout.server.model.records import Account
 from playout.server.storage import Database
 
@@ -88,14 +88,12 @@ def rename(database: str, name: str, new_name: str) -> None:
 @click.argument("name")
 @click.option("--lock", is_flag=True, help="Lock the account: create no new token.")
 def revoke(database: str, name: str, lock: bool) -> None:
-    """Make the token of NAME invalid, end its sessions, and print a new token."""
+    """Make the token and the password of NAME invalid, log it out, and print a new token."""
     token = secrets.token_hex(16)
     with opened(database) as stored:
         account = structs.replace(_find(stored, name), revoked=lock)
         if not lock:
-            account = structs.replace(
-                account, digest=digest(token), token_at=time.time(), renewal=""
-            )
+            account = without_secrets(account, digest(token), time.time())
         stored.put_account(account)
     if lock:
         click.echo(f"{account.name} is locked; to unlock it, revoke it without --lock")

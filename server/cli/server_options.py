@@ -199,6 +199,11 @@ _POLICY: dict[str, tuple[Any, str]] = {
         "closed (accounts only).",
     ),
     "registrations_per_hour": (_COUNT, "Names that an IP address may register in an hour."),
+    "logins_per_hour": (
+        _COUNT,
+        "Logins with a password or a code in an hour, wrong ones too, from an IP address and to a "
+        "name.",
+    ),
     "token_days": (
         _SECONDS,
         "Days for which the token of an account is valid; players renew it after half of them.",

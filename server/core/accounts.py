@@ -7,6 +7,7 @@ import hmac
 import math
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import Struct, structs
 
 from playout.protocol.names import skeleton
@@ -28,6 +29,46 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+class DeviceLogin(Struct, frozen=True):
+    """A device that has logged in with a password or by a code, and has a token of its own.
+
+    `id` names it in lists, `at` is when it logged in, `software` what it calls itself.
+    """
+
+    id: str
+    digest: str
+    at: float
+    software: str = ""
+
+
+def logins_of(account: Account) -> tuple[DeviceLogin, ...]:
+    """Return the logins of an account, the oldest first."""
+    return (
+        msgspec.json.decode(account.logins, type=tuple[DeviceLogin, ...]) if account.logins else ()
+    )
+
+
+def with_logins(account: Account, logins: Iterable[DeviceLogin]) -> Account:
+    """Return an account with other logins."""
+    found = tuple(logins)
+    encoded = msgspec.json.encode(found).decode() if found else ""
+    return structs.replace(account, logins=encoded)
+
+
+def login_with(account: Account, token: str) -> DeviceLogin | None:
+    """Return the login that has a token; None for the token of the account, and for others."""
+    given = digest(token)
+    found = [each for each in logins_of(account) if hmac.compare_digest(each.digest, given)]
+    return found[0] if found else None
+
+
+def without_secrets(account: Account, its_digest: str, at: float) -> Account:
+    """Return an account with a new token from the time `at`, no password and no logins."""
+    return structs.replace(
+        account, digest=its_digest, token_at=at, renewal="", password="", logins=""
+    )
+
+
 def used(account: Account, token: str, at: float) -> Account | None:
     """Return the account after the use of a token at the time `at`; None if the token is wrong.
 
@@ -37,16 +78,26 @@ def used(account: Account, token: str, at: float) -> Account | None:
     given = digest(token)
     is_current = hmac.compare_digest(account.digest, given)
     is_renewal = hmac.compare_digest(account.renewal, given)
-    if account.revoked or not (is_current or is_renewal):
+    is_login = login_with(account, token) is not None
+    if account.revoked or not (is_current or is_renewal or is_login):
         return None
     return (
-        account if is_current else structs.replace(account, digest=given, token_at=at, renewal="")
+        account
+        if is_current or is_login
+        else structs.replace(account, digest=given, token_at=at, renewal="")
     )
 
 
-def token_left_s(account: Account, days: float, at: float) -> float:
-    """Return the seconds that a token is still valid at a time; `days` is its life, 0 for ever."""
+def token_left_s(
+    account: Account, days: float, at: float, login: DeviceLogin | None = None
+) -> float:
+    """Return the seconds that a token is still valid at a time; `days` is its life, 0 for ever.
+
+    It is the token of a login, or without one that of the account.
+    """
     issued_at = account.created_at if account.token_at is None else account.token_at
+    if login:
+        issued_at = login.at
     return issued_at + days * DAY_S - at if days else math.inf
 
 

@@ -126,6 +126,18 @@ class PushNotice(Struct, frozen=True, gc=False):
     notice: Mapping[str, str]
 
 
+class CheckPassword(Struct, frozen=True, gc=False):
+    """Compare a password with its hash, or hash a new one if there is no hash, which takes time.
+
+    Then call `password_checked` with the number of the `check`, and the hash, or an empty text for
+    a wrong password.
+    """
+
+    check: int
+    password: str
+    hashed: str = ""
+
+
 class SendServerState(Struct, frozen=True, gc=False):
     """Send the state of the server on a connection; the driver adds its own numbers."""
 
@@ -169,6 +181,7 @@ Effect = (
     | UpdateRatings
     | KeepPush
     | PushNotice
+    | CheckPassword
     | SendServerState
     | WakeAt
     | CallWhenIdle

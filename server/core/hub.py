@@ -27,6 +27,7 @@ from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
+from playout.server.core.handlers.logins import Logins
 from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
@@ -91,7 +92,8 @@ class Hub:
         greeting = Greeting(context, sessions, bots, software)
         administration = Administration(context, sessions, greeting, bots, analyses, tournaments)
         play = Play(context, sessions)
-        subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
+        self._logins = logins = Logins(context, sessions)
+        subjects = (greeting, logins, administration, seeks, bots, play, feed, tournaments, ladders)
         handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
@@ -280,6 +282,11 @@ class Hub:
     def show(self, now: float) -> list[Effect]:
         """Send spectators some moves; the driver calls it when nothing else is to be done."""
         self._context.work_idly()
+        return self._finish_call(now)
+
+    def password_checked(self, check: int, result: str, now: float) -> list[Effect]:
+        """Use the result of a check that `CheckPassword` has asked for."""
+        self._logins.password_checked(check, result, now)
         return self._finish_call(now)
 
     def ladder_rated(self, game: str, ratings: Ratings | None, now: float) -> list[Effect]:

@@ -39,6 +39,7 @@ class Policy:
 
     registration: Registration = "open"
     registrations_per_hour: int = 100
+    logins_per_hour: int = 60
     token_days: float = 0.0
 
     connections: int = 10_000

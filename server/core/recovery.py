@@ -137,7 +137,7 @@ class Recovery:
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         account = self._accounts.get(started.accounts[seat - 1])
         known = self._context.registry.sessions.get(key)
-        return known or Session(key, name, hello, account, is_restored=True)
+        return known or Session(key, name, hello, account, is_restored=True, login=None)
 
     # Records that the database rejects.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from playout.protocol.messages import Code, Notice, RequestId, Seat, ServerPing
-from playout.server.core.accounts import DAY_S
+from playout.server.core.accounts import DAY_S, digest
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
@@ -229,6 +229,19 @@ class SessionManager:
         if session.connection is not None:
             self._context.decline(session.connection, Refused(Code.KICKED, text), None)
         self.end(session, now)
+
+    def log_out(self, session: Session, text: str, now: float) -> None:
+        """End a session with an error; its matches wait for another session of its account."""
+        if session.matches:
+            key = digest(self._context.new_token())
+            waiting = Session(key, session.name, session.hello, session.account, login=None)
+            self.expect(waiting, now)
+            for match_id in list(session.matches):
+                room = self._rooms.running[match_id]
+                if seat := room.seat_of(session):
+                    room.reseat(seat, waiting)
+                    self._context.queue(SeatTaken(waiting))
+        self.kick(session, text, now)
 
     def account_changed(self, before: Account | None, account: Account, now: float) -> None:
         """Use an account in its sessions; they end if their token is not valid any more."""

@@ -57,6 +57,8 @@ class Session:
     opened: bool = False
     #: Whether it is from before a restart, and has not come back: its role is not known.
     is_restored: bool = False
+    #: The login whose token it has used, empty for the token of its account; None if not known.
+    login: str | None = ""
     #: Ends the session when it does not come back; None until a connection is lost.
     expiry: Timer | None = None
 

@@ -67,7 +67,9 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
     `token_at` is when the token was issued, None if at registration. `renewal` is the digest of the
     token that replaces it when it is used for the first time; empty for none. The account of a bot
-    that the server offers has no token: its digest is empty.
+    that the server offers has no token: its digest is empty. `password` is the Argon2id hash of a
+    password, empty for none. `logins` are the devices that are logged in, as JSON: see
+    `playout.server.core.accounts.DeviceLogin`.
     """
 
     id: str
@@ -78,6 +80,8 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     renewal: str = ""
     administrator: bool = False
     revoked: bool = False
+    password: str = ""
+    logins: str = ""
 
 
 class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -93,6 +97,17 @@ class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 def token_change(before: Account, account: Account) -> TokenRenewed:
     """Return the record of the change of an account's tokens."""
     return converted(TokenRenewed, account, account=account.id, before=before.digest)
+
+
+class SecretsChanged(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """An account has other tokens, another password or other logins."""
+
+    account: str
+    digest: str
+    token_at: float | None
+    renewal: str
+    password: str
+    logins: str
 
 
 class AccountLocked(Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -379,6 +394,7 @@ class PuzzleAttempted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 Record = (
     Account
     | TokenRenewed
+    | SecretsChanged
     | AccountLocked
     | AccountRenamed
     | MatchStarted

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet import tcp
+from twisted.internet.interfaces import ISSLTransport
 
 from playout.protocol.codec import MessageFormat
 from playout.server.runtime.reactor import queued_bytes
@@ -113,6 +114,8 @@ class StreamConnection(ABC):
         self._abort: DelayedCall | None = None
         #: Whether output can be written to the socket: without TLS.
         self._direct = False
+        #: Whether the handshake of TLS is not complete, so that no output reaches the peer.
+        self._awaits_tls = False
         self._lag_s = 0.0
         self._lag_calls = 0
         #: The reasons why nothing is read at the moment.
@@ -121,6 +124,7 @@ class StreamConnection(ABC):
     def opened(self) -> None:
         """Set the socket's options, and tell the driver that the connection is open."""
         self._direct = isinstance(self.transport, tcp.Connection)
+        self._awaits_tls = ISSLTransport.providedBy(self.transport)
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
         for option, value in _OPTIONS:
@@ -195,14 +199,18 @@ class StreamConnection(ABC):
     def close(self, *, at_once: bool = False) -> None:
         """Handle no more input, and close the connection when all output was sent.
 
-        After `CLOSE_S` seconds it is aborted: the peer may not read, or not finish TLS. With
-        `at_once` it is aborted now if there is output that the system does not accept.
+        After `CLOSE_S` seconds it is aborted: the peer may not read, or not finish TLS. It is
+        aborted now before the handshake of TLS, and with `at_once` if there is output that the
+        system does not accept.
         """
         if self._closing:
             return
         self._closing = True
         self._flush()
         self.transport.unregisterProducer()
+        if self._awaits_tls:
+            self.transport.abortConnection()
+            return
         if at_once and not (self._direct and not queued_bytes(self.transport)):
             self.transport.abortConnection()
             return

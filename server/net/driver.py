@@ -19,6 +19,7 @@ from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageForma
 from playout.protocol.messages import Code, Error, Event, Move, Notice, Request, ServerState
 from playout.server.core.effects import (
     CallWhenIdle,
+    CheckPassword,
     Close,
     Effect,
     EndAnalysis,
@@ -446,7 +447,7 @@ class Driver:
 
 def _handed_on(policy: Policy) -> set[type[Effect]]:
     """The kinds of effects that workers carry out under this policy."""
-    kinds: set[type[Effect]] = {RateLadder, StartAnalysis, EndAnalysis}
+    kinds: set[type[Effect]] = {RateLadder, StartAnalysis, EndAnalysis, CheckPassword}
     if policy.bots:
         kinds |= {StartBot, EndBot}
     if policy.push_key:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from twisted.internet.interfaces import IAddress
+from twisted.internet.interfaces import IAddress, IHandshakeListener
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_request, encode
 from playout.protocol.messages import Code, Event
@@ -29,6 +30,7 @@ def _framed(event: Event) -> bytes:
 _FORMAT = MessageFormat(_framed, decode_request)
 
 
+@implementer(IHandshakeListener)
 class TcpConnection(StreamConnection, Int32StringReceiver):
     """The connection of one client over TCP."""
 
@@ -53,6 +55,10 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
     def connectionMade(self) -> None:
         """Called by Twisted: the connection is open."""
         self.opened()
+
+    def handshakeCompleted(self) -> None:
+        """Called by Twisted: the handshake of TLS is complete."""
+        self._awaits_tls = False
 
     def dataReceived(self, data: bytes) -> None:
         """Called by Twisted: bytes have arrived."""

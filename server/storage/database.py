@@ -274,6 +274,20 @@ class Database:
             text = f"the file {journal} of the database was deleted or replaced"
             raise StorageError(f"{text}: restart the server")
 
+    def empty_journal(self) -> None:
+        """Copy the journal of SQLite into the database file and empty it, unless somebody reads.
+
+        It would keep its 4 MB otherwise. Errors are those of the next write.
+        """
+        if self._connection is None or self.path is None:
+            return
+        cursor = self._connection.connection.cursor()
+        (waits_ms,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+        with contextlib.suppress(sqlite3.OperationalError):
+            cursor.execute("PRAGMA busy_timeout=0")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        cursor.execute(f"PRAGMA busy_timeout={waits_ms}")
+
     def _write_nothing(self, connection: sa.Connection) -> None:
         """Write a row without changing it, which fails if the disk is full."""
         with connection.begin():

@@ -29,6 +29,7 @@ from playout.server.model.records import (
     PuzzleAttempted,
     Record,
     SeatTakenOver,
+    SecretsChanged,
     StoredLeaderboard,
     StoredRatingPoint,
     TokenRenewed,
@@ -118,6 +119,7 @@ def writes(kind: str) -> dict[type[Record], tuple[Write, ...]]:
     statements: dict[type[Record], tuple[sa.Insert | sa.Update | sa.Delete, ...]] = {
         Account: (_add(kind, accounts),),
         TokenRenewed: (_RENEW_TOKEN,),
+        SecretsChanged: (_CHANGE_SECRETS,),
         AccountLocked: (_LOCK_ACCOUNT,),
         AccountRenamed: (_RENAME_ACCOUNT, *RENAME_IN_RATINGS),
         TournamentCreated: (_add(kind, tournaments),),
@@ -230,6 +232,13 @@ _RENEW_TOKEN = (
 )
 _ITS_ACCOUNT = accounts.c.id == _value("account")
 _LOCK_ACCOUNT = sa.update(accounts).where(_ITS_ACCOUNT).values(revoked=_value("revoked"))
+_CHANGE_SECRETS = (
+    sa.update(accounts)
+    .where(_ITS_ACCOUNT)
+    .values(
+        {name: _value(name) for name in ("digest", "token_at", "renewal", "password", "logins")}
+    )
+)
 _RENAME_ACCOUNT = (
     sa.update(accounts)
     .where(_ITS_ACCOUNT)

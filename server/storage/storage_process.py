@@ -12,6 +12,7 @@ its match or tournament in the database, and reports it.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -70,6 +71,8 @@ _LAST_S = 3.0
 #: moves are.
 _GATHER_S = 0.001
 _MANY = 8
+#: Seconds without records after which the journal is emptied.
+_IDLE_S = 2.0
 _READ_BYTES = 2**20
 
 
@@ -97,11 +100,15 @@ def main() -> None:
         report(DatabaseReady(revision, database.file))
         writer.check()
         threading.Thread(target=_exit_after, args=(connection,), daemon=True).start()
-        many = False
+        many, written_at = False, math.inf
         while (records := inbox.records(old.pause_s, _GATHER_S if many else 0.0)) is not None:
             many = len(records) >= _MANY
             if records:
                 writer.write(records)
+                written_at = time.monotonic()
+            elif time.monotonic() > written_at + _IDLE_S:
+                database.empty_journal()
+                written_at = math.inf
             if inbox.asks_for_check():
                 writer.check()
             writer.poll_accounts()

@@ -73,6 +73,8 @@ OpeningReader = Callable[[str, Game], Iterator[WrittenOpening | BadOpening]]
 _BETWEEN = re.compile(r"[\s,;]+")
 _TRANSCRIPT, _CELLS = re.compile(r"(?:[A-Za-z][1-9]){2,}"), re.compile("[A-Za-z][1-9]")
 _FIVE, _OFFSET = ("gomoku", "mnk"), re.compile("[+-]?[0-9]{1,3}")
+#: A number of a move, as `1.`, or a quotation mark, neither of which is part of a move.
+_NO_MOVE = re.compile(r"(?<!\S)[0-9]{1,3}\.+(?!\S)|\"")
 _NUMBER = re.compile("[0-9]{1,9}")
 _HINT = " (numbers of actions are written in brackets)"
 
@@ -80,7 +82,7 @@ _HINT = " (numbers of actions are written in brackets)"
 def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
     """Yield the opening of each line that is neither empty nor a comment."""
     for number, line in enumerate(text.split("\n"), start=1):
-        written = line.partition("#")[0].strip()
+        written = _NO_MOVE.sub(" ", line.partition("#")[0]).strip()
         if not written:
             continue
         in_brackets = re.fullmatch(r"\[(.*)\]", written)

@@ -21,7 +21,7 @@ from support.waiting import wait_until
 NAMES = ("Ada", "<b>Bob</b>", "Cy : d#e%")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def boss(site: BrowserSite) -> str:
     """The address of the invitation of an administrator."""
     token = secrets.token_hex(16)
@@ -89,6 +89,9 @@ def test_an_administrators_round(people: BrowserUsers, site: BrowserSite, boss: 
     for name, address in zip(NAMES[1:], addresses[1:], strict=True):
         log_in(people, address, name)
     ada = log_in(people, addresses[0], "Ada")
+    again = people.come(addresses[0])
+    again.get_by_role("button", name="Play as Ada").click()
+    expect(again.get_by_role("alert")).to_contain_text("this is not the token")
     page.get_by_role("button", name="Hide them").click()
 
     # A match is aborted, and a player kicked.
@@ -132,6 +135,58 @@ def test_an_administrators_round(people: BrowserUsers, site: BrowserSite, boss: 
         assert serious_faults(page) == []
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wide) == 0
+    assert people.faults == []
+
+
+def test_a_password_and_a_code_let_other_devices_in_which_are_logged_out(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    require_axe()
+    page = people.come(reduced_motion="reduce")
+    page.locator("#identity").click()
+    page.get_by_label("A name of your own").fill("Eve")
+    page.get_by_role("button", name="Take it").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Password", exact=True).click()
+    expect(dialog.get_by_text("No password is set.")).to_be_visible()
+    dialog.get_by_label("A new password").fill("correct horse")
+    dialog.get_by_role("button", name="Set it").click()
+    expect(dialog.get_by_text("The password is set.")).to_be_visible()
+    dialog.get_by_role("button", name="Code for another device").click()
+    code = dialog.locator("code").inner_text()
+    phones = []
+    for secret in ("correct horse", code):
+        phone = people.come(reduced_motion="reduce")
+        phone.locator("#identity").click()
+        phone.get_by_text("I already have a name").click()
+        phone.get_by_label("Name", exact=True).fill("Eve")
+        phone.get_by_label("Its password").fill("wrong horse")
+        phone.get_by_role("button", name="Use it").click()
+        expect(phone.get_by_role("alert").filter(visible=True)).to_contain_text("not the password")
+        phone.get_by_label("Its password").fill(secret)
+        phone.get_by_role("button", name="Use it").click()
+        expect(phone.locator("#identity")).to_have_text("Eve")
+        phone.get_by_role("button", name="Close").click()
+        phones.append(phone)
+    # Each is listed, and ends at a click; the others go on.
+    page.reload()
+    page.locator("#identity").click()
+    dialog.get_by_text("Where you are logged in").click()
+    devices = dialog.get_by_role("listitem")
+    expect(devices).to_have_count(3)
+    expect(devices.first).to_contain_text("this browser")
+    assert serious_faults(page) == []
+    dialog.get_by_role("button", name="Log out Chrome, Linux").first.click()
+    expect(devices).to_have_count(2)
+    expect(phones[0].locator("#connection")).to_contain_text("this device was logged out")
+    expect(phones[1].locator("#connection")).to_be_hidden()
+    answer(phones[1])
+    phones[1].locator("#identity").click()
+    phones[1].get_by_text("Where you are logged in").click()
+    phones[1].get_by_role("button", name="Log out everywhere else").click()
+    expect(page.locator("#connection")).to_contain_text("this device was logged out")
+    expect(phones[1].get_by_role("dialog")).to_be_hidden()
+    expect(phones[1].locator("#identity")).to_have_text("Eve")
     assert people.faults == []
 
 

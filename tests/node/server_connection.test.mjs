@@ -301,8 +301,9 @@ test("a name is registered over a separate connection", async () => {
 });
 
 test("a refused name rejects", async () => {
-  const done = signIn("Ann", "wrong");
+  const done = signIn("Ann", "0".repeat(32));
   Socket.last.onopen();
+  assert.equal(Socket.last.hello.token, "0".repeat(32));
   Socket.last.refuse("bad_token", "this is not the token");
   await assert.rejects(done, { code: "bad_token", message: "this is not the token" });
 });

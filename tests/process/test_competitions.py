@@ -262,7 +262,7 @@ def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) ->
             assert (status, told["accounts"]) == (200, accounts)
             assert [each["version"] for each in told["versions"]] == [done["version"]]
             assert "Reds" in told["matches"][0]["players"]
-            assert ["<svg" in told["plots"][game] for game in both] == [True, True]
+            assert list(told["plots"]) == both
             if accounts:
                 assert [each["id"] for each in told["submissions"]] == [bad, good]
             else:

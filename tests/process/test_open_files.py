@@ -131,13 +131,33 @@ def send_until_full(peer: socket.socket, data: bytes) -> None:
             peer.sendall(data)
 
 
+def tls_options(folder: Path) -> tuple[str, ...]:
+    """The options of a server with a new certificate."""
+    pem = folder / "own.pem"
+    trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(pem))
+    return ("--host", "127.0.0.1", "--tls-cert", str(pem), "--tls-key", str(pem))
+
+
+def test_no_more_silent_peers_than_the_limit_are_open_with_tls(tmp_path: Path) -> None:
+    limits = ("--hello-s", "0", "--connections-per-address", "20")
+    never = {"playout.server.net.connection.CLOSE_S": 1e6}
+    with (
+        running_server(*tls_options(tmp_path), *limits, changed=never) as server,
+        contextlib.ExitStack() as opened,
+    ):
+        level = open_files(server)
+        made = [
+            opened.enter_context(socket.create_connection((server.host, server.port)))
+            for _ in range(60)
+        ]
+        wait_until(lambda: sum(map(is_closed, made)) == 40, "the end of 40 connections")
+        assert open_files(server) == level + 20
+
+
 def test_peers_that_finish_no_handshake_keep_no_file(tmp_path: Path) -> None:
-    pem = tmp_path / "own.pem"
-    trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(pem)
-    tls = ("--host", "127.0.0.1", "--tls-cert", str(pem), "--tls-key", str(pem))
     limits = ("--hello-s", "0.5", "--connections-per-address", "20")
     with (
-        running_server(*tls, *limits, changed=QUICK) as server,
+        running_server(*tls_options(tmp_path), *limits, changed=QUICK) as server,
         contextlib.ExitStack() as opened,
     ):
         level = open_files(server)

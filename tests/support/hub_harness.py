@@ -28,6 +28,7 @@ from playout.ratings.bradley_terry import RatingProblem, Ratings, solve
 from playout.server.core.accounts import digest
 from playout.server.core.effects import (
     CallWhenIdle,
+    CheckPassword,
     Close,
     Effect,
     EndAnalysis,
@@ -51,6 +52,7 @@ from playout.server.core.match_room import ENDED_KEPT
 from playout.server.core.policy import Policy
 from playout.server.core.timers import PAUSE_S
 from playout.server.model.records import Account, Record
+from playout.server.net.passwords import checked
 from support.protocol_validator import require_described_event, require_described_request
 
 E = TypeVar("E", bound=Event)
@@ -96,7 +98,9 @@ class HubHarness:
         self.proofs: list[ProofOrder] = []
         #: The ladders whose ratings are to be computed, at the end of the call.
         self.unrated: list[RateLadder] = []
-        #: Computes them; None if it fails.
+        #: The passwords that are to be checked, at the end of the call.
+        self.unchecked: list[CheckPassword] = []
+        #: Computes the ratings; None if it fails.
         self.solve: Callable[[RatingProblem], Ratings | None] = solve
         self.now = 0.0
         self.alarm: float | None = None
@@ -172,6 +176,8 @@ class HubHarness:
                     self.ending_analyses.append(analysis)
                 case RateLadder():
                     self.unrated.append(effect)
+                case CheckPassword():
+                    self.unchecked.append(effect)
                 case Stopped():
                     self.stopped += 1
         if self.closing and not self.peers_stay:
@@ -182,6 +188,10 @@ class HubHarness:
             self.commit()
         if not self.busy:
             self.rest()
+        while self.unchecked:
+            check = self.unchecked.pop(0)
+            result = checked(check.password, check.hashed)
+            self.do(self.hub.password_checked(check.check, result, self.now))
         while self.unrated:
             order = self.unrated.pop(0)
             self.do(self.hub.ladder_rated(order.game, self.solve(order.problem), self.now))

@@ -23,6 +23,7 @@ from playout.protocol.messages import (
     Event,
     LegalMove,
     LobbyTotals,
+    LoginEntry,
     LogLine,
     OfferedBot,
     OpenOffer,
@@ -100,8 +101,8 @@ REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
-    Summary, Person, OfferedBot, AccountEntry, ServerValue, LogLine, Outcome, LobbyTotals,
-    ClusterWorker,
+    Summary, Person, OfferedBot, AccountEntry, LoginEntry, ServerValue, LogLine, Outcome,
+    LobbyTotals, ClusterWorker,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt, Betting, SandboxSettings,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}

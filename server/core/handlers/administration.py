@@ -20,7 +20,7 @@ from playout.protocol.messages import (
     ServerValue,
 )
 from playout.protocol.names import skeleton
-from playout.server.core.accounts import digest
+from playout.server.core.accounts import digest, without_secrets
 from playout.server.core.effects import SendServerState
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
@@ -34,8 +34,8 @@ from playout.server.model.records import (
     Account,
     AccountLocked,
     AccountRenamed,
+    SecretsChanged,
     converted,
-    token_change,
 )
 
 #: Maximum number of accounts in an answer to `list_accounts`.
@@ -152,13 +152,9 @@ class Administration:
         return structs.replace(account, name=name)
 
     def _renew(self, account: Account, token: str, origin: RequestContext) -> Account:
-        renewed = structs.replace(
-            account,
-            digest=digest(token),
-            token_at=origin.now + self._context.epoch,
-            renewal="",
-        )
-        self._context.store(token_change(account, renewed))
+        at = origin.now + self._context.epoch
+        renewed = without_secrets(account, digest(token), at)
+        self._context.store(converted(SecretsChanged, renewed, account=renewed.id))
         self._log("{by} has replaced the token of {name}", origin, name=account.name)
         return renewed
 

@@ -21,7 +21,15 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.protocol.names import BadName, normalised, skeleton
-from playout.server.core.accounts import DAY_S, digest, token_left_s, used
+from playout.server.core.accounts import (
+    DAY_S,
+    DeviceLogin,
+    digest,
+    login_with,
+    logins_of,
+    token_left_s,
+    used,
+)
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext
@@ -107,7 +115,10 @@ class Greeting:
         self, session: Session, token: str, account_token: str | None, now: float
     ) -> Welcome:
         account = session.account
-        left_s = self._left_s(account, now) if account and account.digest else math.inf
+        left_s = math.inf
+        if account and account.digest:
+            own = (each for each in logins_of(account) if each.id == session.login)
+            left_s = self._left_s(account, now, next(own, None))
         away = [match for match in self._away(session) if match not in session.matches]
         return Welcome(
             protocol=PROTOCOL,
@@ -162,7 +173,9 @@ class Greeting:
         self._require_room(account)
         token = self._context.new_token()
         name = account.name if account else name
-        return Session(digest(token), name, request, account), token, account_token
+        login = login_with(account, request.token) if account and request.token else None
+        session = Session(digest(token), name, request, account, login=login.id if login else "")
+        return session, token, account_token
 
     def _away(self, session: Session) -> list[str]:
         """Matches of the account whose session is not connected; none for a bot."""
@@ -184,7 +197,8 @@ class Greeting:
         owner = self._accounts.like(name)
         if request.token is not None:
             owner = self._proven(owner, name, request.token, origin.now)
-            return owner, self._renewed_token(owner, origin.now) if request.renew_token else None
+            renews = request.renew_token and login_with(owner, request.token) is None
+            return owner, self._renewed_token(owner, origin.now) if renews else None
         self.require_free(name, origin.now)
         if skeleton(name) in self._context.policy.reserved:
             text = f"{name!r} is, or looks like, a name of a competition of this server"
@@ -207,7 +221,7 @@ class Greeting:
         account = used(owner, token, now + self._context.epoch)
         if account is None:
             raise Refused(Code.BAD_TOKEN, f"this is not the token of {name!r}, or not any more")
-        if self._left_s(account, now) <= 0:
+        if self._left_s(account, now, login_with(account, token)) <= 0:
             text = f"this token of {name!r} has expired: the operator can issue a new one"
             raise Refused(Code.BAD_TOKEN, text)
         return account if account is owner else self._change_token(owner, account)
@@ -226,8 +240,9 @@ class Greeting:
         self._context.store(token_change(before, account))
         return account
 
-    def _left_s(self, account: Account, now: float) -> float:
-        return token_left_s(account, self._context.policy.token_days, now + self._context.epoch)
+    def _left_s(self, account: Account, now: float, login: DeviceLogin | None = None) -> float:
+        days = self._context.policy.token_days
+        return token_left_s(account, days, now + self._context.epoch, login)
 
     def require_free(self, name: str, now: float) -> None:
         """Raise Refused if the name, or one that looks like it, is in use."""

@@ -43,6 +43,7 @@ async function submit(event) {
     setAccount(await signIn(name.trim(), token?.trim()));
     form.reset();
     part("named").querySelector("[tabindex]").focus();
+    import("./logins.js").then(({ showLogins }) => showLogins());
   } catch (failure) {
     error.textContent = failure.message;
   } finally {
@@ -65,7 +66,7 @@ async function copy() {
 function logOut() {
   const { name } = account();
   const warning = gettext(
-    "Log out as %(name)s? Nothing is deleted, but without a copy of the token you cannot play as %(name)s again.",
+    "Log out as %(name)s? Nothing is deleted, but without a password or a copy of the token you cannot play as %(name)s again.",
     { name },
   );
   if (confirm(warning)) setAccount(null);
@@ -76,8 +77,9 @@ button.addEventListener("click", () => {
   part("copied").textContent = "";
   show();
   dialog.showModal();
+  if (account()) import("./logins.js").then(({ showLogins }) => showLogins());
 });
-for (const form of dialog.querySelectorAll("form[aria-label]")) form.addEventListener("submit", submit);
+for (const form of dialog.querySelectorAll("form[aria-label]:not([data-part])")) form.addEventListener("submit", submit);
 part("copy").addEventListener("click", copy);
 part("log-out").addEventListener("click", logOut);
 accountEvents.addEventListener("account", show);

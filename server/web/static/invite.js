@@ -1,7 +1,7 @@
 // The page of an invitation: its address ends in `#NAME:TOKEN`, which no browser sends to a server.
 
 import { account, setAccount } from "./account.js";
-import { signIn } from "./server_connection.js";
+import { askAs } from "./server_connection.js";
 import { gettext } from "./texts.js";
 
 const find = (id) => document.getElementById(id);
@@ -19,7 +19,9 @@ function invitation() {
 async function use({ name, token }) {
   find("use").disabled = true;
   try {
-    setAccount(await signIn(name, token));
+    // The link works once: its token is replaced.
+    const { token: fresh } = await askAs({ name, token }, { type: "end_logins" });
+    setAccount({ name, token: fresh });
     location.replace("/");
   } catch ({ message }) {
     find("error").textContent = message;

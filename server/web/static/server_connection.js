@@ -9,6 +9,10 @@ const QUIET_MS = 25_000, RESPONSE_MS = 10_000;
 /** A request without any message after it is followed by a ping, as the network may have failed. */
 const UNANSWERED_MS = 2000;
 
+const TOKEN = /^[0-9a-f]{32}$/;
+/** Browsers and systems by what they call themselves; those of the first list of each count first. */
+const DEVICE = [[/Firefox|Edg/, /Chrome|Safari/], [/Android|iPhone|iPad/, /Windows|Mac OS|Linux/]];
+
 /** Error codes after which the page does not reconnect, and what it says then. */
 const FINAL = {
   replaced: gettext("This page goes on in another tab. Reload it to go on here."),
@@ -36,23 +40,48 @@ function hello(fields) {
 }
 
 /**
- * Register a name, or prove with its token that it belongs to this person, over a separate
- * connection. Resolves with {name, token}; rejects with RequestError.
+ * Send requests over a separate connection, each after the reply to the one before. Resolves with the
+ * last reply; rejects with RequestError.
  */
-export function signIn(name, token) {
+function exchange(...messages) {
   return new Promise((resolve, reject) => {
     const socket = openSocket();
+    const unanswered = messages.map((message, id) => ({ ...message, id }));
+    const send = () => socket.send(JSON.stringify(unanswered[0]));
     const lost = { code: "lost", text: gettext("The server does not respond. Try again in a moment.") };
-    socket.onopen = () => socket.send(JSON.stringify(hello({ name, token, role: "human" })));
+    socket.onopen = send;
     socket.onclose = () => reject(new RequestError(lost));
     socket.onmessage = ({ data }) => {
       const event = JSON.parse(data);
-      if (event.type === "welcome") resolve({ name: event.name, token: event.token ?? token });
-      else if (event.type === "error") reject(new RequestError(event));
-      else return;
+      if (event.type === "error") reject(new RequestError(event));
+      else if (event.re !== unanswered[0].id) return;
+      else if (unanswered.splice(0, 1) && unanswered.length) return send();
+      else resolve(event);
       socket.close();
     };
   });
+}
+
+/**
+ * Register a name, or prove that it belongs to this person: with its token, its password or a code.
+ * Resolves with {name, token}; rejects with RequestError.
+ */
+export async function signIn(name, secret) {
+  const isToken = !secret || TOKEN.test(secret);
+  const request = isToken ? hello({ name, token: secret, role: "human" }) : { type: "log_in", name, secret, software: deviceName() };
+  const { name: known, token } = await exchange(request);
+  return { name: known, token: token ?? secret };
+}
+
+/** Send a request of an account, {name, token}, over a separate connection. */
+export function askAs({ name, token }, request) {
+  return exchange(hello({ name, token, role: "spectator" }), request);
+}
+
+/** What a person may call this browser, such as "Firefox, Linux". */
+function deviceName() {
+  const { userAgent } = navigator;
+  return DEVICE.map(([first, second]) => (first.exec(userAgent) ?? second.exec(userAgent) ?? "?")[0]).join(", ");
 }
 
 /**

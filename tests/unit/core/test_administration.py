@@ -21,7 +21,7 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.handlers.administration import LISTED
-from playout.server.model.records import AccountLocked, AccountRenamed, TokenRenewed
+from playout.server.model.records import AccountLocked, AccountRenamed, SecretsChanged
 from support.hub_harness import (
     HubHarness,
     MemoryClient,
@@ -179,8 +179,8 @@ def test_a_new_token_replaces_the_old_one(harness: HubHarness, boss: MemoryClien
     assert entry.token
     assert harness.connect().refused(hello_of("Ada", token=old)) is Code.BAD_TOKEN
     assert harness.connect().ask(hello_of("Ada", token=entry.token), Welcome)
-    renewed = only(harness.stored, TokenRenewed)  # type: ignore[type-var]
-    assert renewed.renewal == ""
+    renewed = only(harness.stored, SecretsChanged)  # type: ignore[type-var]
+    assert (renewed.renewal, renewed.password, renewed.logins) == ("", "", "")
 
 
 def test_a_renamed_account_keeps_its_token_and_frees_its_name(

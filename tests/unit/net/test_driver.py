@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from playout.server.core.effects import (
+    CheckPassword,
     Effect,
     EndAnalysis,
     EndBot,
@@ -22,7 +23,14 @@ from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.storage.client import DatabaseMeasured
 
-ALL: tuple[type[Effect], ...] = (RateLadder, StartBot, EndBot, StartAnalysis, EndAnalysis)
+ALL: tuple[type[Effect], ...] = (
+    RateLadder,
+    StartBot,
+    EndBot,
+    StartAnalysis,
+    EndAnalysis,
+    CheckPassword,
+)
 
 
 def make_driver(

@@ -320,6 +320,7 @@ MIGRATIONS = {
     "v0002_puzzles.py": "6698b94b026829c8",
     "v0003_early_databases.py": "41fcf81a30498327",
     "v0004_dice.py": "b02e4f32fe450013",
+    "v0005_logins.py": "2c476073298236c7",
 }
 
 
@@ -501,6 +502,26 @@ def test_a_journal_that_is_gone_is_noticed_and_what_it_held_is_kept(tmp_path: Pa
     (left,) = Database(f"sqlite:///{copy}").unfinished()
     assert len(left.moves) >= 1
     assert [bool(fault) for fault in told.faults] == [False, True]
+    database.close()
+
+
+def test_the_journal_is_emptied_unless_somebody_reads(tmp_path: Path) -> None:
+    path = tmp_path / "playout.db"
+    journal = path.with_name("playout.db-wal")
+    database = locked(path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM moves").fetchall()
+        database.save([started("m"), played("m", 0)])
+        database.empty_journal()
+        assert journal.stat().st_size > 0
+    database.empty_journal()
+    assert journal.stat().st_size == 0
+    database.check()
+    database.save([played("m", 1)])
+    assert journal.stat().st_size > 0
+    (stored,) = database.matches()
+    assert len(stored.moves) == 2
     database.close()
 
 

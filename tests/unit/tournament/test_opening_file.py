@@ -320,6 +320,8 @@ def test_a_capture_of_draughts_is_one_move(moves: str) -> None:
     [
         ("othello", "F5D6C3", "f5 d6 c3"),
         ("othello", "f5d6c3\n", "f5 d6 c3"),
+        ("othello", "1. F5 2. d6 3. c3", "f5 d6 c3"),
+        ("othello", '"f5d6c3"', "f5 d6 c3"),
         ("othello", "F5 D6 C3", "f5 d6 c3"),
         ("gomoku(size=15)", "0,0, 1,-1, -2,3", "h8 i7 f11"),
         ("gomoku(size=15)", "0,0,1,-1", "h8 i7"),

@@ -13,7 +13,13 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from playout.server.core.effects import Effect, EndAnalysis, RateLadder, StartAnalysis
+from playout.server.core.effects import (
+    CheckPassword,
+    Effect,
+    EndAnalysis,
+    RateLadder,
+    StartAnalysis,
+)
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.net.connection import OutputLimits
@@ -71,7 +77,7 @@ class WebSocketsInMemory:
             scheduler,
             lambda: None,
             lambda _: EffectWorkers(
-                dict.fromkeys((RateLadder, StartAnalysis, EndAnalysis), not_expected)
+                dict.fromkeys((RateLadder, StartAnalysis, EndAnalysis, CheckPassword), not_expected)
             ),
             None,
             LoopTime(self.clock.seconds),
