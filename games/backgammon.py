@@ -11,10 +11,22 @@ borne off, 1 to 24 the points, 25 the bar. The point of distance d is 25 - d for
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from playout.games import (
+    Board,
+    BoardView,
+    IllegalAction,
+    KernelGame,
+    Kernels,
+    State,
+    Vector,
+    helper,
+    kernel,
+)
 from playout.games.core.bits import lowest, without_lowest
 from playout.games.core.kernels import inlined_helper, insert
 from playout.games.core.random import GAMMA, Rng, below
@@ -336,6 +348,72 @@ def read(state: Vector, board: Board) -> None:
         board[1] = 1 if board[row_of(1)] == CHECKERS else 2
 
 
+# The view has two rows of 14 cells: six points, the bar, six points, and the checkers borne off.
+
+_COLUMNS = 14
+_CELLS = 2 * _COLUMNS
+_LABELS = (
+    *(*map(str, range(13, 19)), "bar", *map(str, range(19, 25)), "off"),
+    *(*map(str, range(12, 6, -1)), "bar", *map(str, range(6, 0, -1)), "off"),
+)
+
+
+def cell_of(player: int, place: int) -> int:
+    """Return the cell of the view at a player's distance to the end, 25 for the bar."""
+    if place == 25:
+        return 6 if player == 1 else _COLUMNS + 6
+    if place == 0:
+        return 2 * _COLUMNS - 1 if player == 1 else _COLUMNS - 1
+    point = place if player == 1 else 25 - place  # as player 1 counts
+    if point > 12:
+        return point - 13 + (point > 18)
+    return _COLUMNS + 12 - point + (point < 7)
+
+
+#: The move of a checker: the places where it begins and ends, and whether it hits.
+_Step = tuple[int, int, bool]
+#: The checkers of the player and of the opponent, by their distances.
+_Rows = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+#: Places of one checker, and the number of checkers that make the same moves.
+_WRITTEN = re.compile(r"(\d{1,2}(?:/\d{1,2})+)(?:\(([2-4])\))?")
+
+
+def _place(number: int) -> str:
+    return {0: "off", 25: "bar"}.get(number, str(number))
+
+
+def _cells(player: int, steps: Iterable[_Step]) -> tuple[int, ...]:
+    return tuple(cell_of(player, place) for begin, goal, _ in steps for place in (begin, goal))
+
+
+def _moved(
+    own: tuple[int, ...], theirs: tuple[int, ...], die: int
+) -> Iterator[tuple[_Step, _Rows]]:
+    """Yield the moves of one checker by a number of the dice, and the checkers after them."""
+    farthest = max(place for place in range(26) if own[place])
+    for begin in [25] if own[25] else range(farthest, 0, -1):
+        goal = max(0, begin - die)
+        if not own[begin] or (goal and theirs[25 - goal] > 1):
+            continue
+        if goal or (farthest < 7 and begin in (die, farthest)):
+            step = begin, goal, goal > 0 and theirs[25 - goal] == 1
+            yield step, _after(own, theirs, step)
+
+
+def _after(own: tuple[int, ...], theirs: tuple[int, ...], step: _Step) -> _Rows:
+    """Return the checkers after the move of one of them."""
+    begin, goal, hits = step
+    moved, others = [*own], [*theirs]
+    moved[begin] -= 1
+    moved[goal] += 1
+    if hits:
+        others[25 - goal] -= 1
+        others[25] += 1
+    return tuple(moved), tuple(others)
+
+
 class Backgammon(KernelGame):
     """Bear off all your checkers first, by rolls of two dice."""
 
@@ -351,9 +429,10 @@ class Backgammon(KernelGame):
         "otherwise the higher one. Gammons and doubling do not count: a match is one point."
     )
     first_steps = (
-        "Choose a move, such as 8/5 6/5: from the point 8 to 5, and from 6 to 5. Points are "
-        "numbered by the way that is left. Two checkers on a point are safe; make such points in a "
-        "row to block the opponent, and avoid single checkers that can be hit."
+        "Click a checker and then the point to which it goes, for each number of the dice. 8/5 "
+        "is a move from the point 8 to 5; points are numbered by the way that is left. Two "
+        "checkers on a point are safe; make such points in a row to block the opponent, and "
+        "avoid single checkers that can be hit."
     )
 
     kernels = Kernels(legal, play, playout, write, read, chances=chances, inputs=inputs)
@@ -391,13 +470,60 @@ class Backgammon(KernelGame):
                 return ""
             name = f"{_HIGH[action]}{_LOW[action]}"
             return name[::-1] if state[2] == 0 and action % 2 == 0 else name
-        steps = self._steps(state, action)
-        if not steps:
-            return "pass"
-        return self._spelled(steps)
+        return self._spelled(self.steps(state, action)) or "pass"
 
-    def _steps(self, state: State, action: int) -> list[tuple[int, int, bool]]:
-        """Return the moves of an action: the places where each begins and ends, and if it hits."""
+    def parse_turn(self, state: State, text: str) -> tuple[int, ...]:
+        """Return the actions of a move as files have it: of a double, up to four checkers.
+
+        The bar may be 25, and off the board 0. The checkers may come in any order.
+        """
+        if state[0] == 0:
+            return (self.parse_action(state, text),)
+        written = text.lower().replace("bar", "25").replace("off", "0")
+        if written in ("pass", ""):
+            written = ""
+        rows = [(self.checkers(state, state[0]), self.checkers(state, 3 - state[0]))]
+        for word in written.replace("*", "").split():
+            found = _WRITTEN.fullmatch(word)
+            if found is None:
+                return (self.parse_action(state, text),)
+            places = [int(place) for place in found[1].split("/")]
+            for begin, goal in [*itertools.pairwise(places)] * int(found[2] or 1):
+                own, theirs = rows[-1]
+                if begin > 25 or goal > 24 or not own[begin]:
+                    return (self.parse_action(state, text),)
+                hits = goal > 0 and theirs[25 - goal] == 1
+                rows.append(_after(own, theirs, (begin, goal, hits)))
+        same = [(middle, line) for middle, end, line in self._turns(state) if end == rows[-1]]
+        as_written = (line for middle, line in same if middle in rows[2:3])
+        return next(as_written, same[0][1] if same else (self.parse_action(state, text),))
+
+    def _turns(self, state: State) -> Iterator[tuple[_Rows, _Rows, tuple[int, ...]]]:
+        """Yield the turns of a player: the checkers after one action, those at the end, actions."""
+        player = state[0]
+        for action in self.legal_actions(state):
+            after = self.next_state(state, action)
+            middle = self.checkers(after, player), self.checkers(after, 3 - player)
+            if not after[5] or after[1]:
+                yield middle, middle, (action,)
+                continue
+            for second in self.legal_actions(after):
+                end = self.next_state(after, second)
+                rows = self.checkers(end, player), self.checkers(end, 3 - player)
+                yield middle, rows, (action, second)
+
+    def roll_of(self, state: State, player: int, dice: tuple[int, int]) -> int:
+        """Return the outcome by which a player rolls two numbers. Raises IllegalAction."""
+        low, high = sorted(dice)
+        for outcome in self.legal_actions(state) if state[0] == 0 else ():
+            begins = 1 + outcome % 2 if state[2] == 0 else state[2]
+            if (_LOW[outcome], _HIGH[outcome]) == (low, high) and begins == player:
+                return outcome
+        text = f"player {player} cannot roll {high}-{low} here"
+        raise IllegalAction(text)
+
+    def steps(self, state: State, action: int) -> list[_Step]:
+        """Return the moves of checkers of an action."""
         player, high, low = state[0], state[3], state[4]
         dice = (low, high) if action >= _LOW_FIRST else (high, low)
         both = action % _LOW_FIRST
@@ -413,58 +539,89 @@ class Backgammon(KernelGame):
             found.append((begin, goal, hits))
         return found
 
-    def _spelled(self, steps: list[tuple[int, int, bool]]) -> str:
-        def place(number: int) -> str:
-            return {0: "off", 25: "bar"}.get(number, str(number))
-
-        def goal(number: int, hits: bool) -> str:
-            return place(number) + "*" * hits
-
-        if len(steps) == 2:
-            one, other = sorted(steps, reverse=True)
-            if one[1] == other[0] and one[1] > 0:  # one checker moves on
-                stop = f"/{goal(one[1], True)}" if one[2] else ""
-                return f"{place(one[0])}{stop}/{goal(other[1], other[2])}"
-            if one[:2] == other[:2]:
-                return f"{place(one[0])}/{goal(one[1], one[2] or other[2])}(2)"
-            steps = [one, other]
-        return " ".join(f"{place(begin)}/{goal(to, hits)}" for begin, to, hits in steps)
+    def _spelled(self, steps: list[_Step]) -> str:
+        """Return moves of checkers as players write them: `24/18*(2)`, `13/10*/6`."""
+        ways: list[list[_Step]] = []
+        for step in sorted(steps, reverse=True):
+            before = next((way for way in ways if way[-1][1] == step[0] > 0), None)
+            if before:  # one checker moves on
+                before.append(step)
+            else:
+                ways.append([step])
+        counted: dict[str, tuple[int, bool]] = {}
+        for way in ways:
+            between = "".join(f"/{goal}*" for _, goal, hits in way[:-1] if hits)
+            text = f"{_place(way[0][0])}{between}/{_place(way[-1][1])}"
+            count, hits = counted.get(text, (0, False))
+            counted[text] = count + 1, hits or way[-1][2]
+        return " ".join(
+            text + "*" * hits + (f"({count})" if count > 1 else "")
+            for text, (count, hits) in counted.items()
+        )
 
     def view(self, state: State) -> BoardView:
-        clicks = dict.fromkeys(self.legal_actions(state), ())
-        return BoardView(0, 0, (), clicks, geometry="text", text=self._drawing(state))
-
-    def _drawing(self, state: State) -> str:
-        """Return the board with the points of player 1, whose checkers are X."""
         first, second = self.checkers(state, 1), self.checkers(state, 2)
+        counts, cells = [0] * _CELLS, [0] * _CELLS
+        for player, row in ((1, first), (2, second)):
+            for place, count in enumerate(row):
+                if count:
+                    cell = cell_of(player, place)
+                    counts[cell], cells[cell] = count, player
+        return BoardView(
+            2,
+            _COLUMNS,
+            tuple(cells),
+            self._clicks(state),
+            geometry="points",
+            piece="disc",
+            surface="wood",
+            cell_labels=_LABELS,
+            counts=tuple(counts),
+            dice=self._dice(state),
+            note=self._note(state),
+        )
 
-        def checker(point: int, row: int) -> str:
-            count, mark = (first[point], "X") if first[point] else (second[25 - point], "O")
-            if row == 4 and count > 5:
-                return f"{count:>2} "
-            return f" {mark} " if count > row else " . " if row == 0 else "   "
+    def _note(self, state: State) -> str:
+        high, low = state[3:5]
+        rolled = f"second half of {high}-{low}" if state[5] else f"dice {high}-{low}"
+        pips = f"pips {self.pips(state, 1)}-{self.pips(state, 2)}"
+        return f"{rolled}, {pips}" if high else pips
 
-        def half(points: range) -> list[str]:
-            left, right = points[:6], points[6:]
-            return [
-                "".join(checker(each, row) for each in left)
-                + "|"
-                + "".join(checker(each, row) for each in right)
-                for row in range(5)
-            ]
+    def _dice(self, state: State) -> tuple[int, ...]:
+        """Return the dice of the player to move: four of a double, two of them used at its end."""
+        high, low = state[3], state[4]
+        if high != low:
+            return high, low
+        if high == 0:
+            return ()
+        used = -high if state[5] else high
+        return used, used, high, high
 
-        def numbers(points: range) -> str:
-            texts = [f"{each:>2} " for each in points]
-            return "".join(texts[:6]) + " " + "".join(texts[6:])
+    def _clicks(self, state: State) -> dict[int, tuple[int, ...]]:
+        """Return for each action of a player its moves of checkers, as pairs of cells."""
+        legal = self.legal_actions(state)
+        if state[0] == 0:
+            return dict.fromkeys(legal, ())
+        return {action: _cells(state[0], self.steps(state, action)) for action in legal}
 
-        upper, lower = range(13, 25), range(12, 0, -1)
-        dice = f"dice {state[3]} {state[4]}" if state[3] else "before a roll"
-        second_half = ", second half of a double" if state[5] else ""
-        lines = [numbers(upper), *half(upper), "", *reversed(half(lower)), numbers(lower)]
-        for player, mark, row in ((1, "X", first), (2, "O", second)):
-            lines.append(
-                f"{mark} (player {player}): {self.pips(state, player)} pips, "
-                f"{row[25]} on the bar, {row[0]} off"
-            )
-        lines.append(dice + second_half)
-        return "\n".join(line.rstrip() for line in lines)
+    def ways(self, state: State) -> dict[int, tuple[tuple[int, ...], ...]]:
+        """Return the other ways to each action: by the dice in another order, in one move, ..."""
+        if state[0] == 0 or state[1]:
+            return {}
+        player, dice = state[0], {(state[3], state[4]), (state[4], state[3])}
+        begin = self.checkers(state, player), self.checkers(state, 3 - player)
+        found: dict[_Rows, list[tuple[_Step, ...]]] = {}
+        for one, other in dice:
+            for first, between in _moved(*begin, one):
+                for second, after in _moved(*between, other):
+                    found.setdefault(after, []).append((first, second))
+                    if first[1] == second[0] and second[1]:  # the same checker moves on
+                        found[after].append(((first[0], second[1], first[2]),))
+        ways = {}
+        for action, clicks in self._clicks(state).items():
+            after = begin
+            for step in self.steps(state, action):
+                after = _after(*after, step)
+            each = dict.fromkeys(_cells(player, steps) for steps in found.get(after, ()))
+            ways[action] = tuple(way for way in each if way != clicks)
+        return ways

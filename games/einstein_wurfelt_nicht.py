@@ -7,6 +7,7 @@ outcomes are the permutations of the cubes in lexicographic order.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -14,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
+from playout.games import Board, BoardView, GridGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.grid import cells_of_moves
 from playout.games.core.kernels import inlined_helper, insert
 from playout.games.core.random import GAMMA, Rng, below
@@ -291,3 +292,7 @@ class EinsteinWurfeltNicht(GridGame):
 
     def note(self, state: State) -> str:
         return f"die: {state[_DIE]}" if state[_DIE] else ""
+
+    def view(self, state: State) -> BoardView:
+        dice = (state[_DIE],) if state[_DIE] else ()
+        return dataclasses.replace(super().view(state), dice=dice)

@@ -169,7 +169,15 @@ class Pig(KernelGame):
 
     def view(self, state: State) -> BoardView:
         _, _, roller, first, second, turn, _ = state
-        points = f"Player 1: {first} points\nPlayer 2: {second} points"
-        text = f"{points}\nTurn of player {roller}: {turn}, to {self.winscore}"
         clicks = dict.fromkeys(self.legal_actions(state), ())
-        return BoardView(0, 0, (), clicks, geometry="text", text=text)
+        return BoardView(
+            1,
+            3,
+            (1, roller, 2),
+            clicks,
+            geometry="scores",
+            piece="disc",
+            cell_labels=("player 1", "turn", "player 2"),
+            counts=(first, turn, second),
+            note=f"to {self.winscore} points",
+        )

@@ -61,7 +61,7 @@ class FollowedMatch:
         if self.clocks is None or controls is None:
             return math.inf, math.inf
         first, second = (
-            clock.main_s + clock.periods * control.period_s
+            clock.delay_s + clock.main_s + clock.periods * control.period_s
             for clock, control in zip(self.clocks, controls, strict=True)
         )
         return first, second

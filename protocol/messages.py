@@ -127,24 +127,30 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-class TimeControl(Struct, frozen=True, gc=False):
+class TimeControl(Struct, frozen=True, gc=False, omit_defaults=True):
     """A time control in seconds; a match without clocks has none.
 
     A player has `main_s`, to which each move adds `increment_s`, and then `periods` periods of
-    `period_s`; a move that ends within a period does not use it up.
+    `period_s`; a move that ends within a period does not use it up. The first `delay_s` seconds of
+    each turn do not count.
     """
 
     main_s: float
     increment_s: float
     periods: int
     period_s: float
+    delay_s: float = 0.0
 
 
-class ClockState(Struct, frozen=True, gc=False):
-    """The time that a player has left: main time or the rest of a period, and whole periods."""
+class ClockState(Struct, frozen=True, gc=False, omit_defaults=True):
+    """The time that a player has left: main time or the rest of a period, and whole periods.
+
+    `delay_s` is the rest of the delay before the main time runs.
+    """
 
     main_s: float
     periods: int
+    delay_s: float = 0.0
 
 
 class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
@@ -168,7 +174,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
 
     rows: int
     columns: int
-    geometry: Literal["grid", "columns", "heap", "hex", "pits", "text"]
+    geometry: Literal["grid", "columns", "heap", "hex", "pits", "points", "scores", "text"]
     piece: Literal["mark", "disc", "stone", "chip", "seeds", "figure"]
     #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
@@ -186,6 +192,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     material: dict[str, float] = {}
     #: The points of player 2 in advance, in a game whose score players may agree on.
     komi: float | None = None
+    #: Whether dice are rolled.
+    has_chance: bool = False
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -229,14 +237,19 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     counts: tuple[int, ...] = ()
     checked: tuple[int, ...] = ()
     areas: tuple[int, ...] = ()
+    dice: tuple[int, ...] = ()
 
 
-class LegalMove(Struct, frozen=True, gc=False):
-    """A legal action: its name, and the cells to click for it, in order."""
+class LegalMove(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A legal action: its name, and the cells to click for it, in order.
+
+    `ways` are other such cells, such as those of the same checkers in another order.
+    """
 
     action: int
     name: str
     cells: tuple[int, ...]
+    ways: tuple[tuple[int, ...], ...] = ()
 
 
 class OpenOffer(Struct, frozen=True, omit_defaults=True):

@@ -5,6 +5,7 @@
 | `1/move` | one second for each move |
 | `300+3` | 300 seconds of main time, and 3 more with each move (Fischer) |
 | `600+5x30` | 600 seconds of main time, then five periods of 30 seconds each |
+| `120d12` | 120 seconds of main time, which run after the first 12 seconds of each turn (delay) |
 | `none` | no clock |
 
 All are main time with an increment, followed by periods: `1/move` is one period of one second.
@@ -26,8 +27,9 @@ _NUMBER = r"([0-9]{1,6}(?:\.[0-9]{1,3})?)"
 _PER_MOVE = re.compile(rf"{_NUMBER}/move")
 _FISCHER = re.compile(rf"{_NUMBER}\+{_NUMBER}")
 _BYO_YOMI = re.compile(rf"{_NUMBER}\+([0-9]{{1,3}})x{_NUMBER}")
+_DELAY = re.compile(rf"{_NUMBER}d{_NUMBER}")
 
-NOTATIONS = "1/move, 300+3, 600+5x30 (seconds) or none"
+NOTATIONS = "1/move, 300+3, 600+5x30, 120d12 (seconds) or none"
 
 #: The seconds at the start from which a match is by correspondence.
 CORRESPONDENCE_S = 86_400.0
@@ -49,6 +51,8 @@ def parse_time_control(text: str) -> TimeControl | None:
         time_control = TimeControl(float(found[1]), float(found[2]), 0, 0.0)
     elif found := _BYO_YOMI.fullmatch(text):
         time_control = TimeControl(float(found[1]), 0.0, int(found[2]), float(found[3]))
+    elif found := _DELAY.fullmatch(text):
+        time_control = TimeControl(float(found[1]), 0.0, 0, 0.0, float(found[2]))
     if time_control is None or not _gives_time(time_control):
         remedy = "write it as" if time_control is None else "it gives no time; use one like"
         raise TimeControlError(f"cannot use the clock {text[:50]!r}: {remedy} {NOTATIONS}")
@@ -62,6 +66,8 @@ def spell_time_control(time_control: TimeControl | None) -> str:
     seconds = (time_control.main_s, time_control.increment_s, time_control.period_s)
     main, increment, period = map(decimal, seconds)
     periods = time_control.periods
+    if time_control.delay_s:
+        return f"{main}d{decimal(time_control.delay_s)}"
     if periods == 1 and not time_control.main_s:
         return f"{period}/move"
     return f"{main}+{periods}x{period}" if periods else f"{main}+{increment}"

@@ -283,6 +283,7 @@ SITUATIONS = (
     Situation("clock per move", "Clock 5/move.", _PLAYS, clock="5/move"),
     Situation("clock with increment", "Clock 10+0.5.", _PLAYS, clock="10+0.5"),
     Situation("clock with periods", "Clock 2+3x5.", _PLAYS, clock="2+3x5"),
+    Situation("clock with delay", "Clock 10d1.", _PLAYS, clock="10d1"),
     Situation(
         "no clock",
         "Clock none: time_control and clocks are left out.",

@@ -84,7 +84,7 @@ class AgentTools:
         ] = None,
         clock: Annotated[
             str | None,
-            Field(description="60/move, 600+30, 600+5x30 (seconds) or none; default: any"),
+            Field(description="60/move, 600+30, 600+5x30, 120d12 (seconds) or none; default: any"),
         ] = None,
         seat: Annotated[
             int | None, Field(ge=1, le=2, description="1: move first, 2: second; default: any")

@@ -256,6 +256,12 @@ class Game(spec.HasOptions, ABC):
         """Return the position as a drawing; by default the numbers of the state in one row."""
         return BoardView(1, len(state) - 2, cells=state[2:])
 
+    def ways(self, state: State) -> Mapping[int, tuple[tuple[int, ...], ...]]:
+        """Return other cells to click for legal actions than those of the view, such as in another
+        order; no two actions may have the same cells, unless a player is asked which is meant.
+        """
+        return {}
+
     def observed(self, state: State) -> Vector:
         """Return the input of an evaluation: the state, followed by the numbers of `features`."""
         return np.array(state, dtype=np.int64)

@@ -25,8 +25,11 @@ class BoardView:
     #: grid: squares. columns: pieces fall, any cell of a column can be clicked. heap: no
     #: coordinates. hex: hexagons, each row half a cell further to the right than the one above it.
     #: pits: cells without a name in `cell_labels` are not used, and the others show `counts`.
+    #: points: two rows of points as in backgammon, between which are the bar and, at the right, the
+    #: checkers borne off; cells show `counts`. scores: one row with the points of player 1, those
+    #: of this turn, and those of player 2, as `counts`; moves have no cells.
     #: text: the position is `text`, there are no cells, and moves go by their names.
-    geometry: Literal["grid", "columns", "heap", "hex", "pits", "text"] = "grid"
+    geometry: Literal["grid", "columns", "heap", "hex", "pits", "points", "scores", "text"] = "grid"
     #: How pieces are drawn. figure: as the pieces of chess that `kinds` names.
     piece: Literal["mark", "disc", "stone", "chip", "seeds", "figure"] = "mark"
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
@@ -40,6 +43,8 @@ class BoardView:
     kinds: tuple[str, ...] = ()
     #: How many pieces are on each cell; () if there is one at most.
     counts: tuple[int, ...] = ()
+    #: The numbers of the dice that were rolled for this move, negative for those that are used.
+    dice: tuple[int, ...] = ()
     #: How the board is drawn, and the colours of the pieces of player 1 and player 2.
     #: checkered: brown squares, the top left one light; white and black pieces. wood: black and
     #: white stones on the crossings of lines, with star points as in Go. green: black and white
@@ -156,15 +161,39 @@ class Shape(Protocol):
 def cell_text(view: Cells, shape: Shape, place: int) -> str:
     """Return the letter of a piece, or the name of a pit and its seeds, as in A:4.
 
-    An empty cell with a name of its own shows the name, unless it is a hexagon; the text of a cell
-    that is not used is empty.
+    A point has its checkers, as in 24:X2. An empty cell with a name of its own shows the name,
+    unless it is a hexagon; the text of a cell that is not used is empty.
     """
     name = shape.cell_labels[place] if shape.cell_labels else ""
-    if shape.geometry == "pits":
+    if shape.geometry in ("pits", "scores"):
         return f"{name}:{view.counts[place]}" if name else ""
+    if shape.geometry == "points":
+        count = view.counts[place]
+        return f"{name}:{symbol(view.cells[place])}{count}" if count else name
     if shape.cell_labels and not view.cells[place] and not (name and shape.geometry == "hex"):
         return name
     return symbol(view.cells[place], view.kinds[place] if view.kinds else "", shape.piece)
+
+
+def legend(view: Cells, shape: Shape) -> str:
+    """Return the meaning of the letters: their players, and the kinds of pieces on the board."""
+    if shape.geometry == "points":
+        return "names of points; X and O are checkers of player 1 and player 2, with their number"
+    if shape.geometry == "scores":
+        return "points of player 1, of this turn, and of player 2"
+    if view.counts:
+        return "names of pits, and their seeds; capital letters are player 1, the others player 2"
+    if not any(view.kinds):
+        return "X is player 1, O is player 2"
+    pieces = sorted({*zip(view.cells, view.kinds, strict=True)})
+    kinds = sorted({kind for owner, kind in pieces if owner in (1, 2)})
+    owned = [
+        f"{symbol(player, kind, shape.piece)} is a {kind} of player {player}"
+        for player in (1, 2)
+        for kind in kinds
+    ]
+    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
+    return ", ".join(owned + unowned)
 
 
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
@@ -178,8 +207,11 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     if view.geometry == "hex":
         yield from _hexagons(view)
         return
-    if view.geometry == "pits":
+    if view.geometry in ("pits", "scores"):
         yield from _pits(view)
+        return
+    if view.geometry == "points":
+        yield from _points(view)
         return
     numbered = ("X1",) if any(map(str.isdecimal, view.kinds)) else ()
     width = max(map(len, (*view.column_labels, *view.cell_labels, *numbered, ".")))
@@ -210,6 +242,29 @@ def _pits(view: BoardView) -> Iterator[tuple[str, int | None]]:
         yield text.rjust(widths[column]), place
         if column == view.columns - 1:
             yield "\n", None
+
+
+#: Checkers of a point that a terminal shows below each other; the last one is a number if there are
+#: more.
+_STACK = 5
+
+
+def _points(view: BoardView) -> Iterator[tuple[str, int | None]]:
+    """Yield the two rows of points, with the checkers below each other as on a board."""
+    for row in (0, 1):
+        cells = range(row * view.columns, (row + 1) * view.columns)
+        names = "".join(f"{view.cell_labels[cell]:>4}" for cell in cells) + "\n"
+        if row == 0:
+            yield names, None
+        for level in range(_STACK) if row == 0 else reversed(range(_STACK)):
+            for cell in cells:
+                count = view.counts[cell]
+                has_more = level == _STACK - 1 and count > _STACK
+                mark = symbol(view.cells[cell]) if count > level or level == 0 else " "
+                yield "  ", None
+                yield f"{count if has_more else mark:>2}", cell
+            yield "\n", None
+        yield (names if row else "\n"), None
 
 
 def _hexagons(view: BoardView) -> Iterator[tuple[str, int | None]]:

@@ -147,7 +147,8 @@ def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 @server_options
 @account_options
 @click.option(
-    "--clock", help="Time control: 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]"
+    "--clock",
+    help="Time control: 1/move, 300+3, 600+5x30, 120d12 or none.  [default: the opponent's]",
 )
 @click.option("--opponent", help="Play only against the player of this name.")
 @click.option(

@@ -35,8 +35,8 @@ def limit_for_move(
 
     Without a clock there is no limit. `lag_s` is the time that a message takes to the server and
     back; `opponent` is the opponent's time control, if it differs. Main time is spread over the
-    expected moves, and at most half of it goes into one move if no period follows. A period is used
-    nearly to its end, because its unused time is lost.
+    expected moves, and at most half of it goes into one move if no period follows. A period and a
+    delay are used nearly to their end, because their unused time is lost.
     """
     if time_control is None or clocks is None:
         return Limit()
@@ -51,14 +51,18 @@ def limit_for_move(
         share_s = min(main_s, EAGERNESS * main_s / expected)
         seconds = share_s + period_s - overhead_s
     else:
-        gain_s = time_control.increment_s - overhead_s
+        delay_s = max(0.0, clocks[seat - 1].delay_s - overhead_s)
+        gain_s = time_control.increment_s + time_control.delay_s - overhead_s
         spare_s = main_s - overhead_s + (moves - 1) * min(0.0, gain_s)
-        share_s = EAGERNESS * spare_s / expected + INCREMENT_SHARE * max(0.0, gain_s)
-        seconds = min(share_s, spare_s / 2)
+        share_s = EAGERNESS * spare_s / expected
+        if time_control.increment_s:
+            share_s += INCREMENT_SHARE * max(0.0, gain_s)
+        seconds = min(share_s, spare_s / 2) + delay_s
     seconds = max(LEAST_S, seconds)
     start = TimeLeft(time_control.main_s, time_control.periods, time_control.period_s)
-    clock = MatchClock(start, time_control.increment_s, left, overhead_s)
-    return Limit(seconds, time_carries_over=seconds <= main_s, clock=clock)
+    delay_s, increment_s = time_control.delay_s, time_control.increment_s
+    clock = MatchClock(start, increment_s, left, overhead_s, delay_s)
+    return Limit(seconds, time_carries_over=delay_s < seconds <= main_s, clock=clock)
 
 
 @dataclass
@@ -127,7 +131,8 @@ def _time_left(time_control: TimeControl, clock: ClockState) -> TimeLeft:
 
 def _overhead(time_control: TimeControl, max_plies: int) -> float:
     """Return the reserve of a move, the same for all moves, so that it lasts to the end."""
-    per_move_s = time_control.main_s / _own_moves(max_plies) + time_control.increment_s
+    gain_s = time_control.increment_s + time_control.delay_s
+    per_move_s = time_control.main_s / _own_moves(max_plies) + gain_s
     return min(OVERHEAD_S, OVERHEAD_SHARE * (time_control.period_s or per_move_s))
 
 

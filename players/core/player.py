@@ -88,13 +88,20 @@ class MatchClock:
 
     A player starts with `start`. `increment_s` seconds are added after each move; a period that a
     move does not use up is restored. `left` has the clocks of seats 1 and 2. `overhead_s` is the
-    part of a move's time that passes outside the player, in the network and the client.
+    part of a move's time that passes outside the player, in the network and the client. The first
+    `delay_s` seconds of each turn do not count.
     """
 
     start: TimeLeft
     increment_s: float
     left: tuple[TimeLeft, TimeLeft]
     overhead_s: float = 0.0
+    delay_s: float = 0.0
+
+    @property
+    def gain_s(self) -> float:
+        """The increment, or the delay: as an increment for programs that know no delay."""
+        return self.increment_s + self.delay_s
 
 
 @dataclass(frozen=True)

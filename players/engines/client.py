@@ -239,7 +239,7 @@ def move_deadline(limit: Limit, seat: int) -> float:
         return time.monotonic() + UNLIMITED_S
     left = clock.left[seat - 1]
     later_s = max(0, left.periods - 1) * clock.start.period_s
-    return time.monotonic() + left.main_s + left.period_s + later_s + MARGIN_S
+    return time.monotonic() + clock.delay_s + left.main_s + left.period_s + later_s + MARGIN_S
 
 
 def is_short(limit: Limit, config: EngineConfig) -> bool:

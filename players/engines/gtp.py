@@ -326,15 +326,15 @@ def time_settings(clock: MatchClock, commands: Container[str]) -> str:
     main, period_s = _whole(start.main_s) if start.main_s else 0, start.period_s - overhead_s
     if start.periods > 1 and _KGS in commands:
         return f"{_KGS} byoyomi {main} {_whole(period_s)} {start.periods}"
-    if clock.increment_s and _KATA in commands:
-        return f"{_KATA} fischer {start.main_s:g} {clock.increment_s:g}"
+    if clock.gain_s and _KATA in commands:
+        return f"{_KATA} fischer {start.main_s:g} {clock.gain_s:g}"
     if _PLAIN not in commands:
         return ""
     if start.periods:
         later = math.floor((start.periods - 1) * start.period_s)
         return f"{_PLAIN} {main + later} {_whole(period_s)} 1"
-    if clock.increment_s:
-        increment = _whole(clock.increment_s)
+    if clock.gain_s:
+        increment = _whole(clock.gain_s)
         return f"{_PLAIN} {max(0, main - increment)} {increment} 1"
     return f"{_PLAIN} {main} 0 0"
 
@@ -352,8 +352,8 @@ def time_left(clock: MatchClock, left: TimeLeft, given: str) -> str:
             stones = 1
         period_s = left.period_s - clock.overhead_s
         return f"{_whole(main_s)} 0" if main_s >= 1 else f"{_whole(period_s)} {stones}"
-    if clock.increment_s and not given.startswith(_KATA):
-        early_s = main_s - clock.increment_s
+    if clock.gain_s and not given.startswith(_KATA):
+        early_s = main_s - clock.gain_s
         return f"{_whole(early_s)} 0" if early_s >= 1 else f"{_whole(main_s)} 1"
     return f"{_whole(main_s)} 0"
 

@@ -154,7 +154,7 @@ def move_seconds(limit: Limit, position: Position, max_plies: int) -> float:
     if clock and clock.start.main_s:
         left = clock.left[position.to_move - 1]
         moves = min(_MOST_MOVES, 1 + (max_plies - len(position.moves)) // 2)
-        share = clock.increment_s + left.main_s / moves - clock.overhead_s
+        share = clock.gain_s + left.main_s / moves - clock.overhead_s
         seconds = max(share, clock.start.period_s - clock.overhead_s)
     return _UNLIMITED_S if seconds is None else max(_SHORTEST_S, _SHARE * seconds)
 

@@ -99,8 +99,8 @@ def go(limit: Limit, seat: int, config: EngineConfig) -> str:
     if clock is None or seconds is not None:
         return f"go movetime {_ms(_UNLIMITED_S if seconds is None else seconds)}"
     white, black = (_ms(each.main_s - clock.overhead_s) for each in clock.left)
-    increment = f" winc {_ms(clock.increment_s)} binc {_ms(clock.increment_s)}"
-    return f"go wtime {white} btime {black}{increment if clock.increment_s else ''}"
+    increment = f" winc {_ms(clock.gain_s)} binc {_ms(clock.gain_s)}"
+    return f"go wtime {white} btime {black}{increment if clock.gain_s else ''}"
 
 
 def _movetime(limit: Limit, seat: int, config: EngineConfig) -> float | None:

@@ -185,7 +185,7 @@ class XboardClient(EngineClient):
             return
         if not self._has_time_control:
             minutes, seconds = divmod(int(clock.start.main_s), 60)
-            self.process.send(f"level 0 {minutes}:{seconds:02} {int(clock.increment_s)}")
+            self.process.send(f"level 0 {minutes}:{seconds:02} {int(clock.gain_s)}")
             self._has_time_control = True
         for command, each in (("time", seat), ("otim", 3 - seat)):
             left_s = clock.left[each - 1].main_s - clock.overhead_s

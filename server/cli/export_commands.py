@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import IO
@@ -13,7 +15,7 @@ from rich.console import Console
 
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
-from playout.server.export import FORMATS, jsonl, writer
+from playout.server.export import FORMATS, backgammon, jsonl, writer
 from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
@@ -33,8 +35,8 @@ _STEP = 100
     type=click.Choice(FORMATS),
     default="jsonl",
     show_default=True,
-    help="jsonl: all that is stored, for import. sgf: games of placing stones. "
-    "pgn: text like PGN. auto: sgf if the game allows it, otherwise pgn.",
+    help="jsonl: all that is stored, for import. sgf: backgammon and games of placing stones. "
+    "mat: backgammon. pgn: text like PGN. auto: sgf if the game allows it, otherwise pgn.",
 )
 @click.option("--match", help="Only the match with this id.")
 @click.option("--game", help="Only this game; without parameters, with any parameters.")
@@ -105,8 +107,10 @@ def write_matches(
 def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, as `export --format jsonl` wrote them; - is standard input.
 
-    Each is first checked against the rules. Matches that are stored already stay as they are. Bad
-    lines are reported and left out; after 20 of them, no more lines are read.
+    FILE may also be one of backgammon: a `.mat`, as Jellyfish and gnubg write it, or SGF; each game
+    is stored as a match of one point, without its doubles. Each match is first checked against the
+    rules. Matches that are stored already stay as they are. Bad lines are reported and left out;
+    after 20 of them, no more lines are read.
     """
     with opened(database, create=True) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
@@ -143,14 +147,10 @@ class _Reader:
 
     def matches(self) -> Iterator[StoredMatch]:
         """Yield the ended matches; no client could take the seats in the others."""
-        for number, line in enumerate(self._file, 1):
-            if not line.strip():
-                continue
-            try:
-                stored = jsonl.read(line, number)
-            except jsonl.BadLine as error:
+        for stored in self._read():
+            if isinstance(stored, ValueError):
                 self.bad += 1
-                _say(str(error))
+                _say(str(stored))
                 if self.bad == _BAD_LINES:
                     return
                 continue
@@ -160,6 +160,24 @@ class _Reader:
             self.read += 1
             self._progress.show(self.read)
             yield stored
+
+    def _read(self) -> Iterator[StoredMatch | ValueError]:
+        """Yield the matches, or what is wrong with one."""
+        first = self._file.readline()
+        lines: Iterable[bytes] = itertools.chain([first], self._file)
+        if not first.startswith(b"{"):
+            content = b"".join(lines)
+            text = content.decode(errors="replace")
+            if backgammon.is_written(text):
+                yield from backgammon.read(text, time.time())
+                return
+            lines = content.splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    yield jsonl.read(line, number)
+                except jsonl.BadLine as error:
+                    yield error
 
 
 class _Progress:

@@ -37,7 +37,8 @@ class Clock:
         after = _after(control, first if seat == 1 else second, used_s)
         left = ClockState(0.0, 0)
         if after:
-            left = ClockState(after.main_s + control.increment_s, after.periods)
+            main_s = after.main_s + control.increment_s
+            left = ClockState(main_s, after.periods, control.delay_s)
         self._running = 0
         self._left = (left, second) if seat == 1 else (first, left)
         return after is not None
@@ -47,9 +48,13 @@ class Clock:
         self._running = 0
 
     def set(self, left: tuple[ClockState, ClockState]) -> None:
-        """Set the remaining time of both players, and stop the running clock."""
+        """Set the remaining time of both players at the beginning of a turn, and stop the clock."""
         self._running = 0
-        self._left = left
+        first, second = (
+            ClockState(each.main_s, each.periods, self._controls[seat].delay_s)
+            for seat, each in enumerate(left, start=1)
+        )
+        self._left = first, second
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState]:
         """The remaining time of both players at `now`."""
@@ -65,13 +70,15 @@ class Clock:
         if not self._running:
             return None
         left = self._left[self._running - 1]
-        return self._since + left.main_s + left.periods * self._controls[self._running].period_s
+        periods_s = left.periods * self._controls[self._running].period_s
+        return self._since + left.delay_s + left.main_s + periods_s
 
     def _remaining(self, left: ClockState, now: float) -> ClockState:
         """The rest of `left` that the running player has at `now`."""
-        used_s = now - self._since
+        used_s = max(0.0, now - self._since - left.delay_s)
         if used_s <= left.main_s:
-            return ClockState(left.main_s - used_s, left.periods)
+            delay_s = max(0.0, left.delay_s - (now - self._since))
+            return ClockState(left.main_s - used_s, left.periods, delay_s)
         # A period that has begun is not whole: the rest of it counts as main time.
         period_s = self._controls[self._running].period_s
         total_s = max(0.0, left.main_s + left.periods * period_s - used_s)
@@ -80,11 +87,12 @@ class Clock:
 
 
 def _at_first(control: TimeControl) -> ClockState:
-    return ClockState(control.main_s, control.periods)
+    return ClockState(control.main_s, control.periods, control.delay_s)
 
 
 def _after(control: TimeControl, left: ClockState, used_s: float) -> ClockState | None:
     """The remaining time after a move of `used_s` seconds; None if that exceeds it."""
+    used_s = max(0.0, used_s - left.delay_s)
     if used_s <= left.main_s:
         return ClockState(left.main_s - used_s, left.periods) if used_s else left
     over_s = used_s - left.main_s

@@ -206,7 +206,8 @@ def _player(match: Match, ply: int) -> Seat:
 def board_of(game: Game) -> Board:
     """The board of a game: the part of its view that is the same for all positions."""
     view = game.view(game.initial_state())
-    return converted(Board, view, material=dict(game.material), komi=game.komi)
+    more = {"material": dict(game.material), "komi": game.komi, "has_chance": game.has_chance}
+    return converted(Board, view, **more)
 
 
 def drawn(board: Board, position: PositionView) -> str:
@@ -233,10 +234,13 @@ def position_view_of(position: Position, info: Analysis | None = None) -> Positi
         counts=tuple(map(int, shape.counts)),
         checked=tuple(map(int, shape.checked)),
         areas=tuple(map(int, shape.areas)),
+        dice=tuple(map(int, shape.dice)),
     )
     if position.last_move is None:
         return view
     view = structs.replace(view, last=_last_cells(position), name=position.move_name())
+    if shape.geometry == "scores" and position.game.current_player(position.states[-2]) == 0:
+        view = structs.replace(view, dice=(int(position.move_name()),))
     if info is None:
         return view
     return with_analysis(view, position.at(position.ply - 1), info, position.last_move)
@@ -278,9 +282,9 @@ def named(
 
 def legal_moves_of(position: Position) -> tuple[LegalMove, ...]:
     """All legal moves of a position."""
-    view = position.game.view(position.state)
+    view, ways = position.game.view(position.state), position.game.ways(position.state)
     return tuple(
-        LegalMove(action=action, name=position.name(action), cells=_cells(view, action))
+        LegalMove(action, position.name(action), _cells(view, action), ways.get(action, ()))
         for action in position.legal_actions
     )
 

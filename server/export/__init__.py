@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playout.server.export import jsonl, pgn, sgf
+from playout.server.export import backgammon, jsonl, pgn, sgf
 from playout.server.model.records import StoredMatch
 
 #: Writes a match as text; a file has the texts of several matches in sequence.
@@ -12,7 +12,7 @@ Writer = Callable[[StoredMatch], str]
 
 
 def _auto(stored: StoredMatch) -> str:
-    """SGF for a game of placing stones, PGN-like text for any other."""
+    """SGF for backgammon and games of placing stones, PGN-like text for any other."""
     try:
         return sgf.write(stored)
     except sgf.Unsuitable:
@@ -22,6 +22,7 @@ def _auto(stored: StoredMatch) -> str:
 _WRITERS: dict[str, Writer] = {
     "jsonl": jsonl.write,
     "sgf": sgf.write,
+    "mat": backgammon.write_mat,
     "pgn": pgn.write,
     "auto": _auto,
 }

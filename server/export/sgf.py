@@ -1,4 +1,4 @@
-"""SGF, version FF[4] (https://www.red-bean.com/sgf/), for games of placing stones.
+"""SGF, version FF[4] (https://www.red-bean.com/sgf/), for games of placing stones and backgammon.
 
 Whether a game can be written depends on its board, not on its name: the board is one undivided
 grid, and each move puts a stone of the player on an empty point, or is a pass. Other changes,
@@ -15,6 +15,7 @@ from playout.games import TIE, BoardView, Game
 from playout.protocol.messages import Reason, TimeControl
 from playout.protocol.sgf import LETTERS
 from playout.protocol.time_control import decimal, shown_s, spell_time_controls
+from playout.server.export import backgammon
 from playout.server.export.replay import Replay, replay
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
@@ -36,6 +37,8 @@ class Unsuitable(ValueError):
 def write(stored: StoredMatch) -> str:
     """The match as a game tree. Raises Unsuitable or Contradiction."""
     replayed = replay(stored)
+    if backgammon.suits(replayed.game):
+        return backgammon.write_sgf(stored)
     _require_board(replayed.game)
     views = [replayed.game.view(state) for state in replayed.position.states]
     root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
@@ -49,6 +52,8 @@ def write(stored: StoredMatch) -> str:
 
 def suits(game: Game) -> bool:
     """Whether matches of a game can be written."""
+    if backgammon.suits(game):
+        return True
     try:
         _require_board(game)
     except Unsuitable:
@@ -135,6 +140,8 @@ def _time(both: tuple[TimeControl, TimeControl] | None) -> Iterator[tuple[str, s
         yield "OT", f"{time_control.periods}x{decimal(time_control.period_s)} byo-yomi"
     elif time_control.increment_s:
         yield "OT", f"{decimal(time_control.increment_s)} fischer"
+    elif time_control.delay_s:
+        yield "OT", f"{decimal(time_control.delay_s)} delay"
 
 
 def _different_times(both: tuple[TimeControl, TimeControl] | None) -> Iterator[str]:

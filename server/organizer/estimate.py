@@ -99,7 +99,7 @@ def _max_plies(spec: TournamentSpec, game: str) -> int:
 
 def _player_s(control: TimeControl, plies: int) -> float:
     """Return the maximum thinking time of a player in a match of `plies` plies, in seconds."""
-    per_move = control.increment_s + (control.period_s if control.periods else 0)
+    per_move = control.delay_s + control.increment_s + (control.period_s if control.periods else 0)
     beyond = max(0, control.periods - 1) * control.period_s
     return control.main_s + beyond + plies / 2 * per_move
 

@@ -1,4 +1,4 @@
-"""Files of openings: lists, PGN, SGF and positions in FEN or EPD, by their names or first lines.
+"""Files of openings: lists, PGN, SGF, `.mat`, and positions in FEN or EPD.
 
 Each kind has a reader that finds the written moves; `read` plays them.
 """
@@ -16,7 +16,8 @@ from playout.games.core import spec
 from playout.games.core.spec import SpecError
 from playout.protocol import sgf as sgf_text
 from playout.protocol.sgf import LETTERS, SgfError, SgfProperty, column_and_row
-from playout.server.export import sgf
+from playout.server.export import backgammon, sgf
+from playout.server.export.backgammon import BadFile, Turn
 
 
 class BadOpening(ValueError):
@@ -320,6 +321,9 @@ _OLD_SIZE = 19
 
 def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
     """Yield the moves from the root to each end of the game trees in the file."""
+    if backgammon.suits(game):
+        yield from read_mat(text, game)
+        return
     view = game.view(game.initial_state())
     is_hex = view.geometry == "hex"
     if not (sgf.suits(game) or is_hex):
@@ -402,6 +406,33 @@ def _sgf_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     raise IllegalAction(f"{written[:20]} is not legal here")
 
 
+# Games of backgammon: `.mat` and SGF with GM[6]. A move is a turn: its player, roll and checkers.
+
+
+def read_mat(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yield the turns of each game in a file of backgammon."""
+    if not backgammon.suits(game):
+        yield BadOpening(1, f"such files are for {backgammon.GAME}, not for {game}")
+        return
+    for found in backgammon.openings(text):
+        if isinstance(found, BadFile):
+            yield BadOpening(found.line, found.args[0])
+            continue
+        line, turns = found
+        moves = (WrittenMove(each.line, _written_turn(each)) for each in turns)
+        yield WrittenOpening(line, tuple(moves), _turn_actions)
+
+
+def _written_turn(turn: Turn) -> str:
+    return f"{turn.player} {turn.dice[0]}{turn.dice[1]}: {turn.moves}"
+
+
+def _turn_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
+    """Return the roll and the actions of a turn, such as `1 31: 8/5 6/5`."""
+    turn = Turn(0, int(written[0]), (int(written[2]), int(written[3])), written[6:])
+    return backgammon.actions_of(game, state, turn)
+
+
 # Positions in FEN and EPD: one on each line, an opening without moves.
 #
 # EPD has operations behind the first four fields of FEN; those for the two numbers of FEN are read.
@@ -446,10 +477,11 @@ _READERS: Mapping[str, OpeningReader] = {
     "pgn": read_pgn,
     "pdn": read_pgn,
     "sgf": read_sgf,
+    "mat": read_mat,
     "epd": read_positions,
 }
 #: The kinds of files of games, and of positions; those that can be read are used.
-OF_GAMES = ("pgn", "pdn", "sgf")
+OF_GAMES = ("pgn", "pdn", "sgf", "mat")
 LENIENT = (*OF_GAMES, "epd")
 
 
@@ -463,7 +495,9 @@ def kind_of(path: str, text: str) -> str:
         return kind
     if _TAG.fullmatch(first):
         return "pgn"
-    return "sgf" if re.match(r"\(\s*;", first) else "list"
+    if re.match(r"\(\s*;", first):
+        return "sgf"
+    return "mat" if backgammon.is_written(text) else "list"
 
 
 def read(

@@ -28,6 +28,9 @@ def clock_in_words(text: str, language: Language = ENGLISH) -> str:
 
 def _time_in_words(time: TimeControl, language: Language) -> str:
     main, period = _duration(time.main_s, language), _duration(time.period_s, language)
+    if time.delay_s:
+        texts = {"main": main, "delay": _duration(time.delay_s, language)}
+        return language.gettext("%(main)s, delay %(delay)s") % texts
     if not time.periods:
         if not time.increment_s:
             return main

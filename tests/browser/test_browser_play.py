@@ -41,8 +41,11 @@ from testbed.machine import reserve_port
 #: Matches of more plies than this are played to their end only with `--slow`.
 LONG = 100
 #: One game of each kind of board and of moves, which the usual tests play by keyboard: cells and a
-#: pass, moves of two cells, hexagons, pieces that fall, pits, a heap, and moves without cells.
-KINDS = ["go", "clobber", "hex", "connect_four", "kalah", "nim", "open_spiel"]
+#: pass, moves of two cells, hexagons, pieces that fall, pits, a heap, points and dice, and moves
+#: without cells.
+KINDS = ["go", "clobber", "hex", "connect_four", "kalah", "nim", "backgammon", "open_spiel"]
+#: The window of a phone, in which the games with dice are played.
+PHONE = {"width": 390, "height": 844}
 
 
 def most_plies(game: str) -> int:
@@ -57,7 +60,8 @@ def test_a_whole_match_is_played_by_clicking(
     people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
     # Drawing transitions takes a sixth of the processor time; matches by keyboard have them.
-    page = people.come(reduced_motion="reduce")
+    window = {"viewport": PHONE} if games.load(small(game)).has_chance else {}
+    page = people.come(reduced_motion="reduce", **window)
     match = start_match(page, game, **SMALL.get(game, {}))
     play_on(page, random.Random(1), most_plies(game))
     if my_turn(page):

@@ -8,6 +8,8 @@ import {
   blockEnds,
   blockOf,
   cellName,
+  contentName,
+  countedBy,
   edgeNames,
   isUsed,
   layoutOf,
@@ -16,7 +18,8 @@ import {
   starPoints,
 } from "../../server/web/static/board_layout.js";
 import { areaOf, below, centreOf, edges, hexagon } from "../../server/web/static/hexagons.js";
-import { commonStart, exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
+import { commonStart, exact, grips, nextCells, pick, targetOf, withMove, withWays } from "../../server/web/static/move_selection.js";
+import { afterSteps, distanceOf } from "../../server/web/static/points.js";
 
 const GRID = {
   rows: 2,
@@ -215,4 +218,64 @@ test("cells with which all moves begin are picked already, but never a whole mov
   assert.deepEqual(commonStart([move(0, 4), move(1, 4, 6)]), []);
   assert.deepEqual(commonStart([move(0)]), []);
   assert.deepEqual(commonStart([move(0, 4, 5, 6), move(1, 4, 5, 7), move(2, 4, 8, 7)]), [4]);
+});
+
+// Backgammon: 14 columns with the bar in column 6 and the checkers borne off in column 13.
+
+const labels = [13, 14, 15, 16, 17, 18, "bar", 19, 20, 21, 22, 23, 24, "off", 12, 11, 10, 9, 8, 7, "bar", 6, 5, 4, 3, 2, 1, "off"];
+const POINTS = { rows: 2, columns: 14, geometry: "points", piece: "disc", surface: "wood", cell_labels: labels.map(String) };
+/** A position from the checkers on cells, as [cell, player, count]. */
+function onPoints(dice, ...placed) {
+  const view = { cells: Array(28).fill(0), counts: Array(28).fill(0), dice };
+  for (const [cell, player, count] of placed) [view.cells[cell], view.counts[cell]] = [player, count];
+  return view;
+}
+
+test("points count from the end of each player, and the second player sees them from the other side", () => {
+  assert.deepEqual([18, 12, 6, 27].map((cell) => distanceOf(cell, 1)), [8, 24, 25, 0]);
+  assert.deepEqual([12, 18, 20, 13].map((cell) => distanceOf(cell, 2)), [1, 17, 25, 0]);
+  const second = countedBy(POINTS, 2);
+  assert.deepEqual([cellName(second, 12), cellName(second, 6), cellName(POINTS, 12)], ["point 1", "bar", "point 24"]);
+  assert.equal(countedBy(POINTS, 1), POINTS);
+  assert.equal(countedBy(GRID, 2), GRID);
+  assert.deepEqual([1, 2].map((player) => beginsAbove(POINTS, [], player)), [false, true]);
+  const { placeOf, cellAt } = layoutOf(POINTS, true);
+  assert.deepEqual([placeOf(26), cellAt(1, 12)], [[0, 12], 12]);
+  const view = onPoints([], [18, 1, 3], [20, 2, 1]);
+  assert.deepEqual([18, 20, 0].map((cell) => contentName(POINTS, view, cell, ["Ann", "Bob"])), ["3 checkers of Ann", "1 checker of Bob", "empty"]);
+});
+
+test("a checker moves by a die, which is then used, and hits a single one of the opponent", () => {
+  const before = onPoints([3, 1], [18, 1, 3], [21, 1, 5], [23, 2, 1]);
+  const after = afterSteps(before, [18, 22], 1); // 8/5 by the three
+  assert.deepEqual([after.counts[18], after.counts[22], after.dice], [2, 1, [-3, 1]]);
+  const hit = afterSteps(before, [18, 22, 22, 23], 1);
+  assert.deepEqual([hit.cells[23], hit.counts[20], hit.cells[20], hit.dice], [1, 1, 2, [-3, -1]]);
+  assert.deepEqual(afterSteps(before, [18, 23], 1).dice, [-3, -1]); // by their sum
+  assert.deepEqual(afterSteps(before, [18], 1).counts, before.counts); // the target is not chosen yet
+  assert.equal(before.counts[18], 3);
+});
+
+test("a checker is borne off by its number or a higher one", () => {
+  const before = onPoints([6, 4], [24, 1, 1], [25, 1, 1]);
+  assert.deepEqual(afterSteps(before, [24, 27], 1).dice, [6, 4].map((die) => (die === 4 ? -4 : die)));
+  assert.deepEqual(afterSteps(onPoints([6, 3], [23, 1, 1]), [23, 27], 1).dice, [-6, 3]);
+  assert.deepEqual(afterSteps(onPoints([-2, -2, 2, 2], [25, 1, 2]), [25, 27, 25, 27], 1).dice, [-2, -2, -2, -2]);
+});
+
+test("a move of several checkers is clicked in each order, and the last click is replaced", () => {
+  const move = { action: 7, name: "8/5 6/5", cells: [18, 22, 21, 22], ways: [[21, 22, 18, 22]] };
+  const other = { action: 8, name: "8/4", cells: [18, 22, 22, 23], ways: [[18, 23]] };
+  const all = withWays([move, other]);
+  assert.equal(all.length, 4);
+  const played = (cells) => cells.reduce(({ picked = [] }, cell) => pick(all, picked, cell), {});
+  assert.deepEqual(played([18, 22, 21, 22]), { action: 7 });
+  assert.deepEqual(played([21, 22, 18, 22]), { action: 7 });
+  assert.deepEqual(played([18, 23]), { action: 8 });
+  assert.deepEqual(played([18, 22, 22, 21]), { picked: [18, 22, 21] });
+  assert.deepEqual(played([18, 22, 22, 21, 22]), { action: 7 });
+  assert.deepEqual([...grips(all, Array(28).fill(1))], [18, 21]);
+  assert.deepEqual([...grips(all, Array(28).fill(1), [18, 22])], [21, 22]);
+  const sent = withMove({ ...onPoints([3, 1], [18, 1, 3], [21, 1, 5]), last: [] }, move.cells, 1, "points");
+  assert.deepEqual([sent.counts[22], sent.last], [2, [18, 22, 21]]);
 });

@@ -94,6 +94,18 @@ test("a clock runs through its main time, then through its periods", () => {
   assert.deepEqual(clockAfter({ main_s: 3, periods: 0 }, FISCHER, 9), { main_s: 0, periods: 0 });
 });
 
+test("the main time of a clock with a delay runs after the delay", () => {
+  const control = { ...timeControl(120, 0, 0, 0), delay_s: 12 }, full = { main_s: 120, periods: 0, delay_s: 12 };
+  assert.deepEqual(clockAfter(full, control, 5), { main_s: 120, periods: 0, delay_s: 7 });
+  assert.deepEqual(clockAfter(full, control, 15), { main_s: 117, periods: 0, delay_s: 0 });
+  assert.deepEqual(clockAfter(full, control, 999), { main_s: 0, periods: 0 });
+  assert.deepEqual(formatClock(full, control), { time: "2:00", periods: "+ 12 s", low: false });
+  assert.deepEqual(formatClock({ ...full, delay_s: 0 }, control), { time: "2:00", periods: "", low: false });
+  const clocks = new Clocks([control, control]);
+  clocks.set([full, full], 1, 100);
+  assert.deepEqual([clocks.left(1, 107), clocks.left(2, 107)], [125, 132]);
+});
+
 test("times below ten seconds are shown in tenths", () => {
   const formatted = [0, 0.04, 9.99, 10, 59.2, 65, 3600, 3725].map(formatSeconds);
   assert.deepEqual(formatted, ["0.0", "0.0", "9.9", "0:10", "1:00", "1:05", "1:00:00", "1:02:05"]);
@@ -489,4 +501,54 @@ test("prisoners are the stones that have left the board", () => {
   const views = positions.map((cells) => ({ view: { cells } }));
   assert.deepEqual([0, 1, 2, 3].map((ply) => prisonersOf(views, ply, 1)), [0, 0, 1, 1]);
   assert.equal(prisonersOf(views, 3, 2), 0);
+});
+
+// Games with dice.
+
+/** A match of moves, [player, name]; 0 rolls. */
+function rolled(geometry, ...moves) {
+  const view = (name) => ({ cells: [], last: [], name });
+  const positions = [{ view: view() }, ...moves.map(([player, name]) => ({ player, view: view(name) }))];
+  return new MatchRecord({ ...DATA, board: { geometry, cell_labels: [] }, positions, to_move: 1, result: null });
+}
+
+/** The plies of each move of a player. */
+function movesOfPlayers(record) {
+  const found = [];
+  for (let ply = 1; ply <= record.last; ply += 1) {
+    if (record.isStep(ply)) found.at(-1).push(ply);
+    else found.push([record.moverOf(ply), ply]);
+  }
+  return found;
+}
+
+test("a roll is part of the move after it, and of the one before it where a player chose to roll", () => {
+  const double = rolled("points", [0, "31"], [2, "8/5 6/5"], [0, "22"], [1, "24/22(2)"], [1, "6/4(2)"], [0, "65"]);
+  assert.deepEqual(movesOfPlayers(double), [[2, 1, 2], [1, 3, 4, 5], [1, 6]]);
+  assert.equal(double.numberOf(5), "2");
+  const pig = rolled("scores", [1, "roll"], [0, "5"], [1, "roll"], [0, "1"], [2, "roll"], [0, "4"], [2, "hold"], [1, "roll"]);
+  assert.deepEqual(movesOfPlayers(pig), [[1, 1, 2, 3, 4], [2, 5, 6, 7], [1, 8]]);
+  assert.ok(pig.hasSteps);
+});
+
+test("rolls are written as players write them, and announced in words", () => {
+  const [points, grid] = [{ geometry: "points" }, { geometry: "grid" }];
+  assert.deepEqual([text.rollText(points, "13"), text.rolledText(points, "13")], ["3-1:", "rolled 3-1"]);
+  assert.deepEqual([text.rollText(grid, "4"), text.rolledText(grid, "4")], ["4:", "rolled 4"]);
+  assert.deepEqual([text.rollText({ geometry: "scores" }, "6"), text.rollText(grid, "314256")], ["6", "314256"]);
+  assert.equal(text.rolledText(grid, "314256"), "set-up 314256");
+  const record = { board: points, players: ["Ann", "Bob"], seat: 1, toMove: 1 };
+  const event = { player: 2, views: [{ name: "8/5 6/5" }], view: { name: "42" } };
+  assert.equal(text.announcement(event, record), "Bob plays 8/5 6/5; rolled 4-2; your turn.");
+  assert.deepEqual(text.parseMove("6/5  8/5", [{ name: "8/5 6/5" }]).move, { name: "8/5 6/5" });
+});
+
+test("a roll that allows no move is a pass, which the page makes", () => {
+  const record = rolled("points", [0, "31"]);
+  record.seat = 1;
+  record.legalMoves = [{ action: 1351, name: "pass", cells: [] }];
+  assert.ok(record.mustPass);
+  assert.equal(text.statusText(record), "You cannot move");
+  record.legalMoves = [{ action: 3, name: "8/5 6/5", cells: [1, 2, 3, 2] }];
+  assert.ok(!record.mustPass);
 });

@@ -15,8 +15,8 @@ test("clocks are as people say them", () => {
 });
 
 test("a clock of a day or more is for matches by correspondence", () => {
-  for (const clock of ["86400/move", "86400+0", "0+3x28800", "172800+3600"]) assert.ok(givesDays(clock), clock);
-  for (const clock of ["none", "86399/move", "300+3", "0+2x28800", "1+86400", "another notation"]) {
+  for (const clock of ["86400/move", "86400+0", "0+3x28800", "172800+3600", "86400d60"]) assert.ok(givesDays(clock), clock);
+  for (const clock of ["none", "86399/move", "300+3", "0+2x28800", "1+86400", "120d86400", "another notation"]) {
     assert.ok(!givesDays(clock), clock);
   }
 });

@@ -83,6 +83,7 @@ FAULTS: dict[str, tuple[tuple[str, str], set[str]]] = {
         also(STARTED, 'assert message.get("time_control", {"periods": 0})["periods"] <= 1'),
         {"clock with periods"},
     ),
+    "knows no delay": (also(STARTED, 'assert "d" not in message["clock"]'), {"clock with delay"}),
     "needs a clock": (also(STARTED, 'message["clocks"]'), {"no clock"}),
     "takes ping for an error": (also('case "ping":\n', "sys.exit(1)"), {"ping"}),
     "refuses what it does not know": (
@@ -226,7 +227,7 @@ def test_the_bot_of_the_document_passes_everything(tmp_path: Path) -> None:
     )
     code, output = finish(process)
     assert code == 0, output
-    assert "18 passed, 0 failed" in output
+    assert "19 passed, 0 failed" in output
     assert '"type": "started"' in (folder / "seat_2.txt").read_text()
 
 

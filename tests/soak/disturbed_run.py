@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 import psycopg
 
 from playout import games
-from soak.scripted_clients import ReceivedMatch, ScriptedClients, WaitTimeout
+from playout.games import Position
+from playout.protocol.dice import Dice, verified_rolls
+from soak.scripted_clients import GAMES, ReceivedMatch, ScriptedClients, WaitTimeout
 from support.postgres import Postgres, postgres
 from testbed.server_process import KillableServer, killable_server
 
@@ -47,6 +49,7 @@ class StoredRow(NamedTuple):
     returns: tuple[float | None, float | None]
     reason: str | None
     moves: list[MoveRow]
+    dice_key: str | None = None
 
 
 def stored(url: str) -> dict[str, StoredRow]:
@@ -57,10 +60,10 @@ def stored(url: str) -> dict[str, StoredRow]:
         connection = psycopg.connect(url.replace("+psycopg", ""))
     with contextlib.closing(connection):
         found = {
-            row[0]: StoredRow(row[1], row[2:4], row[4], row[5:7], row[7], [])
+            row[0]: StoredRow(row[1], row[2:4], row[4], row[5:7], row[7], [], row[8])
             for row in connection.execute(
-                'SELECT id, game, "first", "second", winner, first_return, second_return, reason'
-                " FROM matches"
+                'SELECT id, game, "first", "second", winner, first_return, second_return, reason,'
+                " dice_key FROM matches"
             )
         }
         query = 'SELECT "match", ply, seat, action FROM moves ORDER BY "match", ply'
@@ -79,7 +82,21 @@ def violations(found: Mapping[str, StoredRow], records: Sequence[ReceivedMatch])
     for record in records:
         about = f"match {record.match}, as {record.client} received it"
         lines += [f"{about}: {text}" for text in _contradictions(record, found.get(record.match))]
+        lines += [f"{about}: {text}" for text in _wrong_rolls(record)]
     return lines
+
+
+def _wrong_rolls(record: ReceivedMatch) -> Iterator[str]:
+    """Yield the rolls that do not follow from the key, as `docs/protocol.md` says."""
+    if not record.ended or not games.load(record.game).has_chance:
+        return
+    dice = Dice(record.match, record.ended["key"])
+    if dice.commitment != record.commitment:
+        yield f"its key {dice.key} does not belong to its commitment {record.commitment}"
+    position = Position(games.load(record.game), record.moves)
+    for roll in verified_rolls(position, dice):
+        if not roll.is_right:
+            yield f"{roll} does not follow from the key"
 
 
 def _faults(match: StoredRow) -> Iterator[str]:
@@ -118,6 +135,8 @@ def _contradictions(record: ReceivedMatch, match: StoredRow | None) -> Iterator[
     end = record.ended["reason"], record.ended["winner"], tuple(record.ended["returns"])
     if end != (match.reason, match.winner, match.returns):
         yield f"it ended with {end}, and is {match}"
+    if record.ended.get("key") != match.dice_key:
+        yield f"its key was {record.ended.get('key')}, and is {match.dice_key}"
 
 
 # Runs with a disturbed server.
@@ -264,6 +283,7 @@ class FaultPlan:
     clients: int
     matches: int
     kills: int
+    games: Sequence[str] = GAMES
 
 
 class KillRun(DisturbedRun):
@@ -281,7 +301,8 @@ class KillRun(DisturbedRun):
         super().__init__(cluster.url if cluster else f"{SQLITE}{folder / 'faults.db'}", folder)
 
     def _clients(self, port: int) -> ScriptedClients:
-        return ScriptedClients(port, self._plan.clients, self._plan.matches)
+        plan = self._plan
+        return ScriptedClients(port, plan.clients, plan.matches, games=plan.games)
 
     async def _disturb(self, server: KillableServer) -> None:
         """Kill the server as often as planned, and stop its database once."""

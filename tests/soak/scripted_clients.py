@@ -11,7 +11,7 @@ import random
 import struct
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import msgpack
 
 Message = dict[str, Any]
 
-GAMES = ("tic_tac_toe", "connect_four", "nim", "othello(size=4)")
+GAMES = ("tic_tac_toe", "connect_four", "nim", "othello(size=4)", "pig(winscore=20)")
 #: Matches that a client plays or seeks at once.
 CONCURRENT_MATCHES = 3
 #: Longest delay before a move, and before a reconnection.
@@ -69,7 +69,10 @@ class ScriptedConnection:
 
 @dataclass
 class ReceivedMatch:
-    """The messages that a client received about a match; `moves` are the actions by ply."""
+    """The messages that a client received about a match; `moves` are the actions by ply.
+
+    `commitment` is that of the rolls, in a game with chance.
+    """
 
     match: str
     client: str
@@ -78,6 +81,7 @@ class ReceivedMatch:
     seat: int
     moves: list[int]
     ended: Message | None = None
+    commitment: str | None = None
 
 
 class ScriptedClient:
@@ -192,7 +196,7 @@ class ScriptedClient:
             and self._group.wants_more()
             and len(self._seeking) + len(self._playing) < CONCURRENT_MATCHES
         ):
-            game = self._draw.choice(GAMES)
+            game = self._draw.choice(self._group.games)
             self._seeking.append(game)
             self._seeks_unanswered += 1
             self.send("seek", game=game, clock=self._group.clock)
@@ -208,6 +212,7 @@ class ScriptedClient:
                 players=tuple(message["players"]),
                 seat=message["seat"],
                 moves=moves,
+                commitment=message.get("commitment"),
             )
             self._playing.add(match)
             self._group.started_matches.add(match)
@@ -218,22 +223,25 @@ class ScriptedClient:
             self._fault(f"match {match} continues after its end")
         if moves[: len(record.moves)] != record.moves:
             self._fault(f"match {match} had the moves {record.moves}, and now has {moves}")
+        if message.get("commitment") != record.commitment:
+            self._fault(f"match {match} has another commitment than {record.commitment}")
         record.moves = moves
         self._schedule_move(message, len(moves))
 
     def _update(self, message: Message) -> None:
-        match, ply, action = message["match"], message["ply"], message["action"]
+        match, ply = message["match"], message["ply"]
+        played = [message["action"], *message.get("rolls", ())]
         moves = self.records[match].moves
         if ply > len(moves):
             self._fault(f"match {match} is at ply {len(moves)}, and move {ply} is announced")
         elif ply < len(moves):  # the answer to a move that was sent twice
-            if moves[ply] != action:
-                self._fault(f"move {ply} of match {match} was {moves[ply]}, and is now {action}")
+            if (before := moves[ply : ply + len(played)]) != played:
+                self._fault(f"move {ply} of match {match} was {before}, and is now {played}")
         else:
             if self.storage_down:
                 self._fault(f"move {ply} of match {match} is announced while storage is down")
-            moves.append(action)
-            self._schedule_move(message, ply + 1)
+            moves += played
+            self._schedule_move(message, len(moves))
             self._maybe_disconnect()
 
     def _schedule_move(self, message: Message, ply: int) -> None:
@@ -307,9 +315,11 @@ class ScriptedClients:
         clock: str = "none",
         think_s: float = THINK_S,
         calm: bool = False,
+        games: Sequence[str] = GAMES,
     ) -> None:
         """`think_s`: longest delay before a move. `calm`: no random disconnections."""
         self.port = port
+        self.games = games
         self.clock = clock
         self.think_s = think_s
         self.cuts = self.twice = 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from playout.protocol.dice import Dice
 from playout.server.core.policy import Policy
 from playout.server.core.rate_limits import STORAGE_BURST_S
 from soak.disturbed_run import (
@@ -62,6 +63,15 @@ def check(played: KillRun, plan: FaultPlan) -> None:
 @pytest.mark.long
 def test_nothing_is_lost_with_sqlite() -> None:
     plan = fault_plan(repetitions(3, short=1), 0.2)
+    check(play_with_kills(plan), plan)
+
+
+@pytest.mark.skipif(not (scale.slow or scale.soak_s), reason="only with --slow or --soak")
+@pytest.mark.usefixtures("copied_processes")
+@pytest.mark.long
+def test_no_roll_differs_after_kills() -> None:
+    plan = replace(fault_plan(12, 0.2), games=("backgammon", "pig", "einstein_wurfelt_nicht"))
+    plan = replace(plan, matches=max(plan.matches, 60))
     check(play_with_kills(plan), plan)
 
 
@@ -155,6 +165,25 @@ def test_a_match_that_is_not_stored_is_lost() -> None:
     assert "not in the database" in "\n".join(violations({}, [ANN, BOB]))
 
 
+KEY = "5e" * 32
+PIG = replace(
+    ANN,
+    game="pig(winscore=20)",
+    moves=[0, 2],
+    ended=ENDED | {"reason": "resignation", "key": KEY},
+    commitment=Dice("m", KEY).commitment,
+)
+
+
+def test_a_roll_that_does_not_follow_from_the_key_is_found() -> None:
+    right = replace(PIG, moves=[0, Dice("m", KEY).at(1)(6)])
+    wrong = replace(PIG, moves=[0, (right.moves[1] + 1) % 6])
+    for record, expected in ((right, False), (wrong, True)):
+        assert ("does not follow from the key" in "\n".join(violations({}, [record]))) is expected
+    other = replace(right, commitment="0f" * 32)
+    assert "does not belong to its commitment" in "\n".join(violations({}, [other]))
+
+
 @pytest.mark.parametrize(
     ("told", "shown"),
     [
@@ -171,9 +200,10 @@ def test_a_match_that_clients_received_differently_or_not_at_all_is_lost(
 
 
 TABLES = """
-CREATE TABLE matches (id, game, first, second, winner, first_return, second_return, reason);
+CREATE TABLE matches
+    (id, game, first, second, winner, first_return, second_return, reason, dice_key);
 CREATE TABLE moves ("match", ply, seat, action);
-INSERT INTO matches VALUES ('m', 'nim(chips=3)', 'Ann', 'Bob', 2, 0.0, 1.0, 'rules');
+INSERT INTO matches VALUES ('m', 'nim(chips=3)', 'Ann', 'Bob', 2, 0.0, 1.0, 'rules', NULL);
 INSERT INTO moves VALUES ('m', 1, 2, 1), ('m', 0, 1, 0);
 """
 

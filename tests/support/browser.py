@@ -276,13 +276,21 @@ def moves_on(page: Page) -> list[str]:
 
 
 def moves_in(kept: StoredMatch) -> list[str]:
-    """Return the stored moves in the notation of the page."""
+    """Return the stored moves in the notation of the page, and the rolls in its words."""
     game = games.load(kept.started.game)
     state, names = game.initial_state(), []
     for move in kept.moves:
-        names.append(game.action_name(state, move.action))
+        name = game.action_name(state, move.action)
+        names.append(name if move.seat else roll_in_words(name, str(game)))
         state = game.next_state(state, move.action)
     return names
+
+
+def roll_in_words(name: str, game: str) -> str:
+    """Return what the page says of a roll, or of a first position that is drawn."""
+    if len(name) > 2:
+        return f"set-up {name}"
+    return f"rolled {'-'.join(sorted(name, reverse=True)) if game == 'backgammon' else name}"
 
 
 def result_in(kept: StoredMatch) -> str:

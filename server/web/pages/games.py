@@ -107,7 +107,10 @@ def _example(game: Game) -> _ExamplePosition:
 
 
 def _after_example_moves(game: Game) -> Position:
-    """The position after random moves near the middle, the same in each call; not the end."""
+    """The position after random moves near the middle, the same in each call; not the end.
+
+    Dice are rolled for the next move.
+    """
     rng = random.Random(4)
     position = Position(game)
     distances = _distances(game.view(position.state))
@@ -116,7 +119,7 @@ def _after_example_moves(game: Game) -> Position:
         if after.winner:
             break
         position = after
-    return position
+    return position.rolled(rng.randrange)
 
 
 def _central_actions(position: Position, distances: Sequence[float]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -20,7 +20,7 @@ from playout.games import Position
 from playout.protocol.messages import LegalMove, Reason, Seat
 from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
-from playout.server.export import jsonl, sgf, writer
+from playout.server.export import backgammon, jsonl, sgf, writer
 from playout.server.model.offered_bots import by_strength
 from playout.server.runtime.game_compilation import described_games
 from playout.server.storage.database import whole_analysis
@@ -123,7 +123,10 @@ FORMATS = {
     "json": ("jsonl", JSON),
     "pgn": ("pgn", "application/vnd.chess-pgn; charset=utf-8"),
     "sgf": ("sgf", "application/x-go-sgf; charset=utf-8"),
+    "mat": ("mat", "text/plain; charset=utf-8"),
 }
+#: The formats that only some games have: whether they suit a game.
+_SUITS = {"sgf": sgf.suits, "mat": backgammon.suits}
 
 
 async def _download(archive: Archive, name: str) -> HttpResponse:
@@ -213,13 +216,15 @@ def move_numbers(data: MatchData) -> list[str]:
     """The number of each move, as players of the game write it.
 
     Several steps of a player in a row have one number. On checkered boards, a move of each player
-    counts as one: "29." and "29…".
+    counts as one: "29." and "29…". A roll belongs to the move after it, and where players choose to
+    roll, to the one before it.
     """
     movers = [position.player for position in data.positions[1:]]
     pairs = data.board.surface == "checkered"
+    before = _with_rolls(movers, data.board.geometry == "scores")
     begins = (
-        at == 0 or (mover != movers[at - 1] and (mover == 1 or not pairs))
-        for at, mover in enumerate(movers)
+        at == 0 or (mover != before[at - 1] and (mover == 1 or not pairs))
+        for at, mover in enumerate(before)
     )
     numbers = itertools.accumulate(map(int, begins))
     if not pairs:
@@ -227,6 +232,17 @@ def move_numbers(data: MatchData) -> list[str]:
     return [
         f"{each}{'.' if mover == 1 else '…'}" for each, mover in zip(numbers, movers, strict=True)
     ]
+
+
+def _with_rolls(movers: list[Seat | Literal[0] | None], asked: bool) -> list[Any]:
+    """The player of each move, for a roll the player of the move before or after it."""
+    found = [*movers]
+    order = range(len(found)) if asked else range(len(found) - 1, -1, -1)
+    step = -1 if asked else 1
+    for at in order:
+        if found[at] == 0 and 0 <= at + step < len(found):
+            found[at] = found[at + step]
+    return found
 
 
 def _status_text(data: MatchData, language: Language) -> str:
@@ -247,5 +263,6 @@ def _reason(data: MatchData, language: Language) -> str:
 
 
 def _formats(data: MatchData) -> list[str]:
-    """The suffixes of the files that are offered: SGF is only for games of placing stones."""
-    return [each for each in FORMATS if each != "sgf" or sgf.suits(games.load(data.game))]
+    """The suffixes of the files that are offered for this game."""
+    game = games.load(data.game)
+    return [each for each in FORMATS if each not in _SUITS or _SUITS[each](game)]

@@ -5,8 +5,9 @@ import { dragPieces } from "./drag.js";
 import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
 import { MoveDialog } from "./move_dialog.js";
-import { commonStart, exact, grips, nextCells, pick, slides, targetOf } from "./move_selection.js";
-import { keyOf, piece, pieceOf } from "./pieces.js";
+import { commonStart, exact, grips, nextCells, pick, slides, targetOf, withWays } from "./move_selection.js";
+import { checkers, die, keyOf, piece, pieceOf } from "./pieces.js";
+import { afterSteps, isTray } from "./points.js";
 import { gettext, listText, told } from "./texts.js";
 
 /** The width of a cell in units of the drawing. */
@@ -14,6 +15,12 @@ const CELL = 40;
 const EDGE = 2;
 /** The width of what shows whose edge it is, half of it outside of the cells. */
 const OWNED_EDGE = 10;
+/** The height of a point, the room for dice between the rows of points, and the size of a die there. */
+const [POINT, DICE_ROOM, DIE] = [200, 40, 30];
+/** The width of the place for a die beside a grid. */
+const BESIDE_GRID = 28;
+/** The width and the height of the place of a player's points, and the gaps between the places. */
+const [SCORE, SCORE_HEIGHT, SCORE_GAP] = [90, 150, 5];
 /** The geometries of boards on which pieces can move to another cell. */
 const MOVING = ["grid", "hex"];
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -44,6 +51,7 @@ export class BoardView {
   #svg;
   #buttons;
   #layers;
+  #dice = svg("g", { class: "layer dice", "aria-hidden": "true" });
   #arrows = svg("g", { class: "layer arrows", "aria-hidden": "true" });
   /** The arrows that the user has drawn, as pairs of cells; a pair of the same cell is a ring. */
   #drawn = [];
@@ -55,6 +63,8 @@ export class BoardView {
   /** Shares from 0 to 1 by cell. */
   #heat = new Map();
   #legalMoves = [];
+  /** The legal moves once for each way to click them. */
+  #ways = [];
   #mover = 1;
   #picked = [];
   /** The legal move that was chosen and waits for a second click, null for none. */
@@ -89,7 +99,7 @@ export class BoardView {
 
   /** Can the board be flipped? */
   get flippable() {
-    return this.#board.geometry !== "heap";
+    return !["heap", "scores"].includes(this.#board.geometry);
   }
 
   /** The width of the drawing divided by its height. */
@@ -109,13 +119,14 @@ export class BoardView {
     if (view !== before) this.#drawn = [];
     this.#view = view;
     this.#heat = new Map();
+    if (!isSame) this.#ways = withWays(legalMoves);
     this.#legalMoves = legalMoves;
     this.#mover = mover;
     this.#planner = planner;
     const planned = this.#planned;
     if (!planner) this.#planned = [];
     if (!isSame) {
-      this.#picked = commonStart(legalMoves);
+      this.#picked = this.#firstPicked();
       this.#pending = null;
     }
     this.#tapped = -1;
@@ -170,14 +181,15 @@ export class BoardView {
     const board = this.#board;
     const { small, label } = this.#options;
     this.#layout = layoutOf(board, this.#flipped);
-    const hasLabels = !small && board.geometry !== "heap";
+    const hasLabels = !small && !["heap", "scores"].includes(board.geometry);
     const [x, y, width, height] = this.#area();
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
     const font = width * (matchMedia("(min-width: 56rem)").matches ? 0.022 : 0.032);
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
     const hasColumns = hasLabels && board.column_labels.some(Boolean);
-    const top = hasColumns && this.#startsAtTop() ? font * 1.6 : 0;
-    const bottom = hasColumns && !top ? font * 1.1 : 0;
+    const hasPoints = hasLabels && board.geometry === "points";
+    const top = (hasColumns && this.#startsAtTop()) || hasPoints ? font * 1.6 : 0;
+    const bottom = hasPoints ? top : hasColumns && !top ? font * 1.1 : 0;
     this.#svg.replaceChildren();
     const box = [x - left, y - top, width + left, height + top + bottom];
     const edge = board.edges ? OWNED_EDGE / 2 : EDGE;
@@ -194,14 +206,26 @@ export class BoardView {
     const { dots, under } = this.#layers;
     const below = board.surface === "checkered" ? under : dots;
     if (hasLabels) below.element.after(this.#labels(font));
+    this.#svg.append(this.#dice);
     if (!small) this.#svg.append(this.#arrows, this.#ownArrows, this.#grid());
   }
 
   /** The rectangle around the cells: its left, top, width and height. */
   #area() {
     const { rows, columns } = this.#layout;
-    if (this.#board.geometry !== "hex") return [0, 0, columns * CELL, rows * CELL];
+    const { geometry, has_chance: hasChance } = this.#board;
+    if (geometry === "points") return [0, 0, columns * CELL, 2 * POINT + DICE_ROOM];
+    if (geometry === "scores") return [0, 0, columns * (SCORE + SCORE_GAP) - SCORE_GAP, SCORE_HEIGHT];
+    if (geometry !== "hex") return [0, 0, columns * CELL + (hasChance ? BESIDE_GRID : 0), rows * CELL];
     return hexagons.areaOf(this.#usedCells().map((cell) => this.#centre(cell)), CELL);
+  }
+
+  /** The width and the height of a cell. */
+  #sizeOf(cell) {
+    const { geometry } = this.#board;
+    if (geometry === "points") return [CELL, POINT];
+    if (geometry === "scores") return [SCORE, SCORE_HEIGHT];
+    return [CELL, isStore(this.#board, cell) ? 2 * CELL : CELL];
   }
 
   #usedCells() {
@@ -230,7 +254,16 @@ export class BoardView {
       ground.append(...this.#hexagons());
       return ground;
     }
-    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
+    if (geometry === "scores") {
+      ground.append(...this.#usedCells().map((cell) => this.#frame(cell, 0, { class: "wood", rx: 8 })));
+      return ground;
+    }
+    const room = geometry === "grid" && this.#board.has_chance ? BESIDE_GRID : 0;
+    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width: width - room, height, rx: 4 }));
+    if (geometry === "points") {
+      ground.append(...this.#points(height));
+      return ground;
+    }
     if (geometry !== "grid") {
       ground.append(svg("path", { class: "hole", d: this.#holes() }));
       return ground;
@@ -245,6 +278,28 @@ export class BoardView {
     if (surface === "wood") ground.append(...this.#stars());
     if (block) ground.append(svg("path", { class: "heavy", d: lines(rows, columns, block, 0) }));
     return ground;
+  }
+
+  /** The rectangle of a cell, without a margin. */
+  #frame(cell, margin, attributes) {
+    const [x, y] = this.#centre(cell);
+    return svg("rect", { ...attributes, ...boxOf(this.#sizeOf(cell), margin, x, y) });
+  }
+
+  /** The points as triangles of two colours, the bar and the trays. */
+  #points(height) {
+    const { columns, placeOf } = this.#layout;
+    const [bar, tray] = [columns / 2 - 1, columns - 1];
+    const drawn = ["", ""];
+    for (const cell of this.#usedCells()) {
+      const [row, column] = placeOf(cell);
+      if (column === bar || column === tray) continue;
+      const [edge, away] = row === 0 ? [0, 1] : [height, -1];
+      drawn[(row + column - (column > bar)) % 2] += `M${column * CELL} ${edge}h${CELL}L${(column + 0.5) * CELL} ${edge + away * POINT * 0.9}z`;
+    }
+    const rect = (column) => svg("rect", { class: "frame", x: column * CELL, y: 0, width: CELL, height });
+    const paths = drawn.map((d, at) => svg("path", { class: `point is-${at ? "light" : "dark"}`, d }));
+    return [...paths, rect(bar), rect(tray)];
   }
 
   #stars() {
@@ -301,7 +356,12 @@ export class BoardView {
       labels.append(svg("text", place, rowLabels[Math.floor(cell / columns)]));
     });
     const size = Math.min(font * 0.8, CORNER);
-    const named = this.#board.geometry === "hex" ? [] : this.#board.cell_labels;
+    const { geometry } = this.#board;
+    if (geometry === "points") {
+      labels.append(...this.#usedCells().map((cell) => this.#pointLabel(cell, font)));
+      return labels;
+    }
+    const named = geometry === "hex" ? [] : this.#board.cell_labels;
     (named ?? []).forEach((text, cell) => {
       const [x, y] = this.#centre(cell);
       const place = { x: x - 19, y: y - 19 + size * 0.75, "font-size": size };
@@ -310,28 +370,38 @@ export class BoardView {
     return labels;
   }
 
+  /** The number of a point, beyond its edge. */
+  #pointLabel(cell, font) {
+    const [x, y] = this.#centre(cell);
+    const isUpper = this.#layout.placeOf(cell)[0] === 0;
+    const number = Number(this.#board.cell_labels[cell]) || "";
+    return svg("text", { x, y: isUpper ? -font * 0.45 : y + POINT / 2 + font * 1.1 }, String(number));
+  }
+
   /** Layers by name, the lowest first. */
   #makeLayers() {
     const { geometry, piece: style, surface } = this.#board;
     const opacity = (level) => (HEAT_OPACITY * level) / HEAT_LEVELS;
-    const circle = (r) => () => svg("circle", { r });
+    const isLarge = ["points", "scores"].includes(geometry);
+    const rect = (cell, margin, attributes = {}) => svg("rect", { ...attributes, ...boxOf(this.#sizeOf(cell), margin) });
+    const circle = (r) => (_, cell) => (isLarge ? rect(cell, 2, { rx: 3 }) : svg("circle", { r }));
     const blockSize = this.#board.block * CELL;
     const ground = { x: -blockSize / 2, y: -blockSize / 2, width: blockSize, height: blockSize };
     const draws = {
-      heat: (level) => tint(geometry, { "fill-opacity": opacity(level) }),
-      under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
+      heat: (level, cell) => (isLarge ? rect(cell, 1, { "fill-opacity": opacity(level) }) : tint(geometry, { "fill-opacity": opacity(level) })),
+      under: (_, cell) => (isLarge ? rect(cell, 0) : svg("rect", { x: -20, y: -20, width: 40, height: 40 })),
       checked: circle(19),
-      pieces: (key, cell) => pieceOf(style, key, isStore(this.#board, cell)),
+      pieces: (key, cell) => this.#piece(key, cell),
       over: circle(5.5),
       areas: (owner) => svg("rect", { class: `area ${OWNERS[owner]}`, x: -5.5, y: -5.5, width: 11, height: 11 }),
       winning: circle(17),
-      dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
+      dots: (kind, cell) => (isLarge ? rect(cell, 1, { rx: 3 }) : svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 })),
       ghost: (key) => pieceOf(style, key),
       picked: circle(17),
       planned: circle(17),
       hint: circle(17),
     };
-    const marksBelow = ["grid", "pits"].includes(geometry) && style !== "stone" && surface !== "green";
+    const marksBelow = ["grid", "pits", "points", "scores"].includes(geometry) && style !== "stone" && surface !== "green";
     this.#marksAbove = !marksBelow;
     const active = new Layer("active", () => svg("rect", ground), (at) => this.#middle(at));
     const layers = { active, blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
@@ -340,6 +410,24 @@ export class BoardView {
     }
     this.#svg.append(...Object.values(layers).map(({ element }) => element));
     return layers;
+  }
+
+  #piece(key, cell) {
+    const { geometry, piece: style } = this.#board;
+    if (geometry === "points") {
+      const [owner, count] = key.split(" ").map(Number);
+      return checkers(owner, count, { height: POINT - 4, isUpper: this.#layout.placeOf(cell)[0] === 0, isTray: isTray(cell) });
+    }
+    if (geometry === "scores") return this.#score(key, cell);
+    return pieceOf(style, key, isStore(this.#board, cell));
+  }
+
+  /** The points of a player below a disc, or those of this turn below the die. */
+  #score(key, cell) {
+    const [owner, points] = key.split(" ");
+    const isTurn = cell === 1;
+    const parts = isTurn ? [] : [svg("circle", { class: `piece-disc ${OWNERS[owner]}`, cy: -42, r: 14 })];
+    return svg("g", {}, ...parts, svg("text", { class: "score", y: isTurn ? 55 : 38 }, isTurn ? `+${points}` : points));
   }
 
   /** One invisible element for each cell, in drawn order: for clicks, focus and screen readers. */
@@ -371,21 +459,21 @@ export class BoardView {
   /** The part of a cell that is clicked. */
   #target(cell) {
     if (this.#board.geometry === "hex") return svg("path", { d: this.#shape(cell, CELL - 2) });
-    const [x, y] = this.#centre(cell).map((each) => each - CELL / 2 + 1);
-    if (isStore(this.#board, cell)) return svg("rect", { x, y: y - CELL / 2, width: CELL - 2, height: 2 * CELL - 2, rx: 3 });
-    return svg("rect", { x, y, width: CELL - 2, height: CELL - 2, rx: 3 });
+    return this.#frame(cell, 1, { rx: 3 });
   }
 
   // Drawn for each position.
 
   #draw() {
-    const { cells, last, blocks = [], winning = [], checked = [], areas = [] } = this.#view;
+    const view = this.#drawnView;
+    const { cells, last, blocks = [], winning = [], checked = [], areas = [] } = view;
     const layers = this.#layers;
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
-    this.#targets = nextCells(this.#legalMoves, this.#picked);
+    this.#targets = nextCells(this.#ways, this.#picked);
     const taken = [...cells.keys()].filter((cell) => cells[cell] !== 0);
     layers.pieces.element.querySelector(".unconfirmed")?.classList.remove("unconfirmed");
-    layers.pieces.show(new Map(taken.map((cell) => [cell, keyOf(this.#view, cell)])));
+    layers.pieces.show(new Map(taken.map((cell) => [cell, keyOf(view, cell)])));
+    this.#drawDice(view.dice ?? []);
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
@@ -400,7 +488,7 @@ export class BoardView {
     const dot = (cell) => (cells[cell] && this.#board.geometry !== "pits" ? "ring" : "dot");
     layers.active.show(this.#activeBlocks());
     layers.dots.show(new Map([...this.#hinted()].map((cell) => [cell, dot(cell)])));
-    const picked = this.#pending?.cells ?? this.#picked;
+    const picked = (this.#pending?.cells ?? this.#picked).slice(this.#pending ? 0 : this.#done.length);
     layers.picked.show(new Map(picked.map((cell) => [cell, "picked"])));
     layers.planned.show(new Map(this.#planned.map((cell) => [cell, "planned"])));
     layers.ghost.show(new Map());
@@ -411,17 +499,53 @@ export class BoardView {
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
       element.classList.toggle("grip", held.has(cell));
     }
-    const complete = exact(this.#legalMoves, this.#picked);
+    const complete = exact(this.#ways, this.#picked);
     if (this.#pending) this.#showPending(this.#pending);
     else if (this.#isAmbiguous(complete)) this.#ask(complete);
     else this.#showButtons(complete);
   }
 
+  /** The cells of the moves of checkers that were chosen, of a move of several; () on other boards. */
+  get #done() {
+    const { length } = this.#picked;
+    return this.#board.geometry === "points" ? this.#picked.slice(0, length - (length % 2)) : [];
+  }
+
+  /** The position with the moves of checkers that were chosen. */
+  get #drawnView() {
+    if (this.#board.geometry !== "points") return this.#view;
+    const cells = this.#pending?.cells ?? this.#done;
+    return cells.length ? afterSteps(this.#view, cells, this.#mover) : this.#view;
+  }
+
+  /** The cells that are picked before the first click; of several checkers, those of one. */
+  #firstPicked() {
+    const picked = commonStart(this.#ways);
+    return this.#board.geometry === "points" ? picked.slice(0, 1) : picked;
+  }
+
+  #drawDice(dice) {
+    const { geometry } = this.#board;
+    const { columns, rows } = this.#layout;
+    const places = {
+      points: [(columns / 2 + 3) * CELL, POINT + DICE_ROOM / 2, DIE],
+      scores: [1.5 * SCORE + SCORE_GAP, SCORE_HEIGHT / 2 - 22, 54],
+      grid: [columns * CELL + BESIDE_GRID / 2 + 2, (rows * CELL) / 2, BESIDE_GRID - 4],
+    };
+    const [x, y, side] = places[geometry] ?? places.grid;
+    const gap = side * 1.2;
+    const drawn = dice.map((number, at) => {
+      const away = (at - (dice.length - 1) / 2) * gap;
+      return svg("g", { transform: `translate(${x + away} ${y})` }, die(number, side));
+    });
+    this.#dice.replaceChildren(...drawn);
+  }
+
   /** The targets that are marked: those of a piece that was chosen, and those that a player would have
    * to look for. Not the own pieces, and not the cells of a board on which most are legal. */
   #hinted() {
-    const { cells } = this.#view;
-    if (this.#picked.length || this.#board.geometry === "pits") return this.#targets;
+    const { cells, dice } = this.#drawnView;
+    if (this.#picked.length || dice?.length || this.#board.geometry === "pits") return this.#targets;
     const empty = [...this.#targets].filter((cell) => !cells[cell]);
     const free = cells.filter((value) => value === 0).length;
     return empty.length < this.#targets.size || 2 * empty.length > free ? new Set() : this.#targets;
@@ -450,7 +574,7 @@ export class BoardView {
   }
 
   #describe(cell) {
-    const content = contentName(this.#board, this.#view, cell, this.#options.players);
+    const content = contentName(this.#board, this.#drawnView, cell, this.#options.players);
     const words = [cellName(this.#board, cell), ...(content ? [content] : [])];
     words.push(...edgeNames(this.#board, cell, this.#options.players));
     if (this.#view.last.includes(cell)) words.push(gettext("last move"));
@@ -461,7 +585,7 @@ export class BoardView {
       const name = pieceName(this.#board, owner, this.#options.players);
       words.push(gettext("block of %(name)s", { name }));
     }
-    if ((this.#pending?.cells ?? this.#picked).includes(cell)) words.push(gettext("picked"));
+    if ((this.#pending?.cells ?? this.#picked.slice(this.#done.length)).includes(cell)) words.push(gettext("picked"));
     if (this.#pending?.cells.at(-1) === cell) words.push(gettext("play it by a second click"));
     if (this.#marked.has(cell)) words.push(gettext("marked"));
     if (this.#planned.includes(cell)) words.push(gettext("chosen in advance"));
@@ -483,7 +607,7 @@ export class BoardView {
     this.#dialog = new MoveDialog(moves, cell.getBoundingClientRect(), pictureOf, (action) => {
       this.#dialog = null;
       if (this.#legalMoves !== legalMoves) return; // another position is shown now
-      this.#picked = commonStart(legalMoves);
+      this.#picked = this.#firstPicked();
       this.#draw();
       if (action !== undefined) this.#choose(action);
     });
@@ -526,6 +650,7 @@ export class BoardView {
       const text = told(name.charAt(0).toUpperCase() + name.slice(1));
       return this.#button(text, () => this.#choose(action), PLAIN.includes(name) ? "button" : undefined);
     });
+    if (this.#done.length) buttons.push(this.#button(gettext("Take back"), () => this.#click(-1), "button"));
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#setButtons(...buttons);
     if (hadFocus) this.#cells.get(this.#focused).focus();
@@ -634,7 +759,7 @@ export class BoardView {
 
   /** The cells whose pieces can be dragged. */
   #held() {
-    if (!this.#planner) return grips(this.#legalMoves, this.#view.cells);
+    if (!this.#planner) return grips(this.#ways, this.#drawnView.cells, this.#done);
     return new Set([...this.#view.cells.keys()].filter((cell) => this.#isPlanners(cell)));
   }
 
@@ -649,7 +774,9 @@ export class BoardView {
     if (this.#picked.at(-1) !== cell) this.#click(cell);
     const element = this.#layers.pieces.at(cell);
     element.parentElement.append(element); // above the other pieces
-    return (this.#dragged = element.firstElementChild);
+    const drawn = element.firstElementChild;
+    const checker = this.#board.geometry === "points" ? drawn.lastElementChild.firstElementChild : drawn;
+    return (this.#dragged = checker ?? drawn.lastElementChild);
   }
 
   /** Play the move to a cell; on another one, or if further cells are needed, put the piece back. */
@@ -669,7 +796,7 @@ export class BoardView {
 
   /** Preview the move that a click on this cell would make. */
   #preview(cell) {
-    if (this.#pending) return;
+    if (this.#pending || this.#board.geometry === "points") return;
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const shown = new Map();
     if (target >= 0 && this.#board.geometry === "heap") {
@@ -695,7 +822,7 @@ export class BoardView {
   #needsSecondTap(cell) {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const scale = this.#svg.getBoundingClientRect().width / this.#svg.viewBox.baseVal.width;
-    const isWide = scale * CELL >= FINGER_PX;
+    const isWide = scale * CELL >= FINGER_PX || this.#board.geometry === "points";
     if (target < 0 || target === this.#tapped || isWide || this.#options.confirms?.()) return false;
     this.#tapped = target;
     this.#preview(target);
@@ -740,8 +867,8 @@ export class BoardView {
     if (this.#pending && this.#confirm(cell)) return;
     const target = this.#targetAt(cell);
     if (target < 0 && this.#picked.length === 0) return;
-    const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
-    this.#picked = picked?.length ? picked : commonStart(this.#legalMoves);
+    const { action, picked } = pick(this.#ways, this.#picked, target < 0 ? cell : target);
+    this.#picked = picked?.length ? picked : this.#firstPicked();
     this.#draw();
     if (action !== undefined) this.#choose(action);
   }
@@ -764,7 +891,7 @@ export class BoardView {
   /** Has the user picked cells, beside those with which all moves begin? */
   #canUnpick() {
     if (this.#planned.length || this.#pending) return true;
-    return this.#picked.length > 0 && this.#picked.length > commonStart(this.#legalMoves).length;
+    return this.#picked.length > 0 && this.#picked.length > this.#firstPicked().length;
   }
 
   #lastOf(row) {
@@ -784,8 +911,11 @@ export class BoardView {
 
   #centre(cell) {
     const [row, column] = this.#layout.placeOf(cell);
+    const { geometry } = this.#board;
+    if (geometry === "points") return [(column + 0.5) * CELL, POINT / 2 + row * (POINT + DICE_ROOM)];
+    if (geometry === "scores") return [SCORE / 2 + column * (SCORE + SCORE_GAP), SCORE_HEIGHT / 2];
     if (isStore(this.#board, cell)) return [(column + 0.5) * CELL, CELL];
-    if (this.#board.geometry === "hex") return hexagons.centreOf(row, column, CELL);
+    if (geometry === "hex") return hexagons.centreOf(row, column, CELL);
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
   }
 
@@ -839,6 +969,12 @@ class Layer {
       this.element.append(element);
     }
   }
+}
+
+/** The attributes of a rectangle around a point, of a size less a margin on each side. */
+function boxOf([width, height], margin, x = 0, y = 0) {
+  const box = { width: width - 2 * margin, height: height - 2 * margin };
+  return { ...box, x: x - box.width / 2, y: y - box.height / 2 };
 }
 
 /** A tint: of the whole cell, or of a ring around the hole of a disc. */

@@ -4,13 +4,14 @@ import { gettext, ngettext, pgettext, told } from "./texts.js";
 
 /** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and functions
  * from a cell to its place and back. A single heap is wrapped into rows. Flipping turns a grid by 180
- * degrees; where pieces fall, it swaps left and right. */
+ * degrees; where pieces fall, it swaps left and right, and where points are, above and below. */
 export function layoutOf(board, flipped = false) {
   const count = board.rows * board.columns;
   const columns = isSingleHeap(board) ? heapColumns(count) : board.columns;
   const rows = Math.ceil(count / columns);
   const turn = (row, column) => {
     if (!flipped || board.geometry === "heap") return [row, column];
+    if (board.geometry === "points") return [rows - 1 - row, column];
     return [board.geometry === "columns" ? row : rows - 1 - row, columns - 1 - column];
   };
   return {
@@ -31,12 +32,20 @@ export function layoutOf(board, flipped = false) {
 /** Are the pieces of a player above those of the opponent, on average? Then that player wants to see
  * the board from the other side. `board` is the board, and `cells` are those of a first position. */
 export function beginsAbove({ geometry, columns }, cells, player) {
+  if (geometry === "points") return player === 2;
   if (geometry !== "grid") return false;
   const rowOf = (owner) => {
     const rows = cells.flatMap((value, cell) => (value === owner ? [Math.floor(cell / columns)] : []));
     return rows.reduce((sum, row) => sum + row, 0) / rows.length; // NaN without pieces
   };
   return rowOf(player) < rowOf(3 - player);
+}
+
+/** The board as a player counts its points, from the end: those of the server are player 1's. */
+export function countedBy(board, player) {
+  if (board.geometry !== "points" || player !== 2) return board;
+  const labels = board.cell_labels.map((label) => (Number(label) ? String(25 - Number(label)) : label));
+  return { ...board, cell_labels: labels };
 }
 
 /** The star points of a board for Go, as cells: on square boards with sides from 5 on. From 17 on
@@ -97,6 +106,11 @@ export function cellName(board, cell) {
   if (board.geometry === "columns") {
     return gettext("column %(column)s, row %(row)s", { column: board.column_labels[column], row: board.rows - row });
   }
+  if (board.geometry === "points" && Number(board.cell_labels[cell])) {
+    return gettext("point %(number)s", { number: board.cell_labels[cell] });
+  }
+  if (board.geometry === "points") return told(board.cell_labels[cell]);
+  if (board.geometry === "scores") return cell === 1 ? gettext("this turn") : gettext("player %(number)s", { number: 1 + cell / 2 });
   if (board.cell_labels?.length) return board.cell_labels[cell] || gettext("unused");
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
@@ -146,9 +160,17 @@ export function pieceName(board, value, players, kind = "") {
 export function contentName(board, { cells, kinds, counts }, cell, players) {
   if (!isUsed(board, cell)) return "";
   if (!counts) return pieceName(board, cells[cell] ?? 0, players, kinds?.[cell]);
+  if (board.geometry === "points") return checkersName(counts[cell], cells[cell], players);
+  if (board.geometry === "scores") return ngettext("%(num)s point", "%(num)s points", counts[cell]);
   // The pits of player 2 are those of the first row.
   const name = playerName(cell < board.columns ? 2 : 1, players);
   return gettext("%(seeds)s of %(name)s", { seeds: seedsName(counts[cell]), name });
+}
+
+function checkersName(count, owner, players) {
+  if (!count) return gettext("empty");
+  const piece = ngettext("%(num)s checker", "%(num)s checkers", count);
+  return gettext("%(piece)s of %(name)s", { piece, name: playerName(owner, players) });
 }
 
 /** The name of a kind of piece. Languages may have other words for the kings of chess and draughts. */

@@ -1,7 +1,8 @@
 // Computes clocks between the server's messages. Uses no element of a page.
 //
-// A clockState is the time that a player has left, {main_s, periods}; a timeControl is the time that
-// a clock starts with, {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
+// A clockState is the time that a player has left, {main_s, periods, delay_s}; a timeControl is the
+// time that a clock starts with, {main_s, increment_s, periods, period_s, delay_s}. The delays are
+// missing if they are 0. See "Clocks" in docs/protocol.md.
 
 import { gettext, numberText } from "./texts.js";
 
@@ -9,8 +10,11 @@ const LOW_S = 10, DAY_S = 86_400;
 
 /** The clockState after a clock has run for `elapsed` seconds more. */
 export function clockAfter(clockState, timeControl, elapsed) {
-  if (elapsed <= clockState.main_s) return { ...clockState, main_s: clockState.main_s - elapsed };
-  const left = Math.max(0, clockState.main_s + clockState.periods * timeControl.period_s - elapsed);
+  const { main_s, delay_s = 0 } = clockState;
+  const used = Math.max(0, elapsed - delay_s);
+  const delay = delay_s ? { delay_s: Math.max(0, delay_s - elapsed) } : {};
+  if (used <= main_s) return { ...clockState, ...delay, main_s: main_s - used };
+  const left = Math.max(0, main_s + clockState.periods * timeControl.period_s - used);
   const periods = timeControl.period_s ? Math.floor(left / timeControl.period_s) : 0;
   return { main_s: left - periods * timeControl.period_s, periods };
 }
@@ -22,7 +26,8 @@ export function formatClock(clockState, timeControl) {
     seconds = timeControl.period_s;
     periods -= 1;
   }
-  const rest = periods > 0 ? gettext("%(count)s × %(seconds)s s", { count: periods, seconds: timeControl.period_s }) : "";
+  let rest = periods > 0 ? gettext("%(count)s × %(seconds)s s", { count: periods, seconds: timeControl.period_s }) : "";
+  if (clockState.delay_s > 0) rest = `+ ${numberText(Math.ceil(clockState.delay_s))} s`;
   return { time: formatSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 
@@ -75,8 +80,8 @@ export class Clocks {
 
   /** The seconds that `seat` has left in all. */
   left(seat, now) {
-    const { main_s, periods } = this.at(now)[seat - 1];
-    return main_s + periods * this.#timeControls[seat - 1].period_s;
+    const { main_s, periods, delay_s = 0 } = this.at(now)[seat - 1];
+    return delay_s + main_s + periods * this.#timeControls[seat - 1].period_s;
   }
 
   /** The text of the clock of `seat`, as from formatClock; null without clocks. */

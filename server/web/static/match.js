@@ -3,7 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
-import { beginsAbove } from "./board_layout.js";
+import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
@@ -42,6 +42,8 @@ const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
 /** A move that is not confirmed after this time is said to be on its way. */
 const SENDING_S = 2;
+/** How long a roll is seen that allows no move. */
+const PASS_MS = 1200;
 /** A response later than this is slow. */
 const SLOW_MS = 500;
 /** The last announcements that are kept, so that one does not replace another that is not read yet. */
@@ -70,6 +72,8 @@ class MatchPage {
   #isConnected = false;
   /** The ply of a move that the server has not answered yet, -1 for none. */
   #sent = -1;
+  /** The ply of a pass that is about to be made, -1 for none. */
+  #passAt = -1;
   /** When that move was sent, and the position as it is drawn meanwhile. */
   #sentAt = 0;
   #sentView = null;
@@ -92,8 +96,9 @@ class MatchPage {
     this.#record = new MatchRecord(data);
     this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
     this.#clocks = new Clocks(this.#record.timeControls);
-    const { board, positions, players } = this.#record;
+    const { positions, players } = this.#record;
     const mine = players.indexOf(session()?.name) + 1;
+    const board = (this.#record.board = countedBy(this.#record.board, mine));
     this.#board = newBoard(part("board"), board, {
       flipped: mine > 0 && beginsAbove(board, positions[0].view.cells, mine),
       label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
@@ -248,11 +253,11 @@ class MatchPage {
 
   async #play(action) {
     this.#go(Infinity);
-    const { last, legalMoves, positions, seat } = this.#record;
+    const { board, last, legalMoves, positions, seat } = this.#record;
     const { cells } = legalMoves.find((each) => each.action === action) ?? { cells: [] };
     this.#sent = last;
     this.#sentAt = seconds();
-    this.#sentView = withMove(positions[last].view, cells, seat);
+    this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
     this.#show();
     if (cells.length) this.#board.fade(cells.at(-1));
     const error = await this.#request({ type: "move", ply: last, action });
@@ -262,6 +267,17 @@ class MatchPage {
     }
     this.#sent = -1;
     this.#show();
+  }
+
+  /** Pass where nothing else is possible, after the roll was seen. */
+  #passSoon() {
+    const { last, legalMoves } = this.#record;
+    if (this.#passAt === last) return;
+    this.#passAt = last;
+    setTimeout(() => {
+      this.#passAt = -1;
+      if (last === this.#record.last && this.#record.mustPass && this.#sent < 0) this.#play(legalMoves[0].action);
+    }, PASS_MS);
   }
 
   /** Wait no longer for the confirmation of a move: the match is over. */
@@ -526,12 +542,13 @@ class MatchPage {
     const isLast = live && !this.#study.moves.length;
     if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
     else if (this.#sent === record.last && live) this.#board.show(this.#sentView);
-    else if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
+    else if (mayPlay && live) this.#board.show(position.view, record.mustPass ? [] : record.legalMoves, record.toMove);
     else {
-      const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
+      const mayPlan = !record.board.has_chance && live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
       this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
+    if (mayPlay && record.mustPass) this.#passSoon();
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
@@ -602,7 +619,8 @@ class MatchPage {
   async #announceMove(event, before) {
     const { board, players, toMove, seat } = this.#record;
     const { moveText } = await this.#speech;
-    const text = announcement(event, this.#record, moveText(board, before, event.view, event.player, players));
+    const after = event.views?.[0] ?? event.view;
+    const text = announcement(event, this.#record, moveText(board, before, after, event.player, players));
     this.#announce(text);
     if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
   }

@@ -70,12 +70,25 @@ export class MatchRecord {
     return this.positions.some((_, ply) => this.isStep(ply));
   }
 
-  /** Is the move that led to position `ply` one more of the player who moved before it, or does it
-   * follow a roll? */
+  /** Is the move that led to position `ply` one more of the player who moved before it? A roll is
+   * part of the move after it, and in games whose players choose to roll, of the one before it. */
   isStep(ply) {
     if (ply <= 1) return false;
     const [before, { player }] = this.positions.slice(ply - 1, ply + 1);
-    return player === before.player || before.player === 0;
+    if (!this.#asksForRolls) return player === before.player || before.player === 0;
+    const mover = before.player || this.positions[ply - 2].player;
+    return player === 0 || player === mover;
+  }
+
+  /** Is a roll what a player chooses to do? */
+  get #asksForRolls() {
+    return this.board?.geometry === "scores";
+  }
+
+  /** Has this person no choice but to pass, after a roll? */
+  get mustPass() {
+    const [move, ...others] = this.legalMoves;
+    return this.board?.geometry === "points" && move?.cells.length === 0 && !others.length;
   }
 
   /** Has the last move removed or turned pieces of the opponent? Rolls after it have not. */

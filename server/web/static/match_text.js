@@ -3,12 +3,33 @@
 import { gettext, listText, ngettext, numberText, told } from "./texts.js";
 
 const LISTED = 12;
+/** A roll of two dice, and one of a die; others set a position up. */
+const [PAIR, DIE] = [/^[1-6]{2}$/, /^\d{1,2}$/];
+
+/** The numbers of a roll by the name of the server: the higher one first, as in "3-1". */
+function numbersOf({ geometry }, name) {
+  if (geometry !== "points" || !PAIR.test(name)) return name;
+  return [...name].toSorted().toReversed().join("-");
+}
+
+/** A roll in a list of moves, before the move: "3-1:". A roll that a player chose is its number. */
+export function rollText(board, name = "") {
+  const numbers = numbersOf(board, name);
+  return board.geometry !== "scores" && DIE.test(name) ? `${numbers}:` : numbers;
+}
+
+/** A roll in words. */
+export function rolledText(board, name = "") {
+  if (!DIE.test(name)) return gettext("set-up %(name)s", { name });
+  return gettext("rolled %(numbers)s", { numbers: numbersOf(board, name) });
+}
 
 /** The legal move that `text` names, {move}, or why there is none, {fault}. */
 export function parseMove(text, legalMoves) {
   const wanted = text.trim();
   if (!wanted) return { fault: gettext("Type a move first.") };
-  const isWanted = ({ name }) => name.toLowerCase() === wanted.toLowerCase();
+  const words = (name) => name.toLowerCase().split(/\s+/).toSorted().join(" ");
+  const isWanted = ({ name }) => words(name) === words(wanted);
   const move = legalMoves.find(({ name }) => name === wanted) ?? legalMoves.find(isWanted);
   if (move) return { move };
   const names = legalMoves.slice(0, LISTED).map(({ name }) => name);
@@ -20,10 +41,11 @@ export function parseMove(text, legalMoves) {
 }
 
 /** The player to move, or the result. */
-export function statusText({ players, seat, toMove, result, isCounting }) {
+export function statusText({ players, seat, toMove, result, isCounting, mustPass }) {
   if (result) return resultText(result, players, seat);
   if (isCounting && toMove === seat) return gettext("Mark dead stones, then accept");
   if (isCounting) return gettext("%(name)s marks dead stones", { name: players[toMove - 1] });
+  if (toMove === seat && mustPass) return gettext("You cannot move");
   return toMove === seat ? gettext("Your turn") : gettext("%(name)s to move", { name: players[toMove - 1] });
 }
 
@@ -39,11 +61,13 @@ export function reasonText({ reason, text }) {
   return reason === "rules" ? "" : told(text);
 }
 
-/** A move, what it did and the player who moves next, for a screen reader. */
-export function announcement({ player, view }, record, did = "") {
+/** A move, what it did, what was rolled and the player who moves next, for a screen reader. */
+export function announcement({ player, view: last, views = [] }, record, did = "") {
+  const [view, ...rolled] = [...views, last];
   const values = { name: record.players[player - 1], move: listText([told(view.name), did].filter(Boolean)) };
   const played = player === record.seat ? gettext("You play %(move)s", values) : gettext("%(name)s plays %(move)s", values);
-  return record.toMove ? followed(played, record) : gettext("%(text)s.", { text: played });
+  const text = [played, ...rolled.map(({ name }) => rolledText(record.board, name))].join("; ");
+  return record.toMove ? followed(text, record) : gettext("%(text)s.", { text });
 }
 
 /** An open offer in words. */

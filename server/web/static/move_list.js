@@ -2,6 +2,7 @@
 // several steps of a player in a row are listed as one move, and so are a roll and the move after it.
 
 import { html } from "./elements.js";
+import { rollText, rolledText } from "./match_text.js";
 
 /** Fills a list (an <ol>) with the moves of a match. `onGo(ply)` is called for a click. */
 export class MoveList {
@@ -24,21 +25,33 @@ export class MoveList {
       else button.parentElement.remove();
     }
     for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
-      if (record.isStep(at)) this.#appendStep(at, positions);
-      else this.#append(at, record.numberOf(at), record.moverOf(at), positions[at].view.name ?? "");
+      if (record.isStep(at)) this.#appendStep(at, record, positions);
+      else this.#append(at, record, positions[at]);
     }
     this.#mark(this.#buttons[ply - 1] ?? null);
   }
 
-  #append(ply, text, player, name) {
-    const number = html("span", { class: "muted" }, text);
+  #append(ply, record, { player: mover, view }) {
+    const player = record.moverOf(ply);
+    const number = html("span", { class: "muted" }, record.numberOf(ply));
     const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
-    const button = this.#button(ply, {}, number, swatch, name);
+    const [attributes, name] = mover === 0 ? this.#roll(record, view) : [{}, view.name ?? ""];
+    const button = this.#button(ply, attributes, number, swatch, name);
     this.#list.append(html("li", { class: `of-player-${player}` }, button));
   }
 
+  /** The attributes and the text of a roll, as players write it. */
+  #roll({ board }, { name }) {
+    return [{ "aria-label": rolledText(board, name) }, rollText(board, name)];
+  }
+
   /** Add a step to the last move. Of a capture that goes on, as 22x15 and 15x6, it shows "x6". */
-  #appendStep(ply, positions) {
+  #appendStep(ply, record, positions) {
+    if (positions[ply].player === 0) {
+      const [attributes, shown] = this.#roll(record, positions[ply].view);
+      this.#list.lastElementChild.append(this.#button(ply, attributes, shown));
+      return;
+    }
     const [before, name] = [positions[ply - 1], positions[ply]].map(({ view }) => view.name ?? "");
     const start = /^\w+(?=x)/.exec(name)?.[0];
     const text = start && before.endsWith(`x${start}`) ? name.slice(start.length) : name;

@@ -1,11 +1,19 @@
 // Selects a move by clicks on one cell after another. Uses no element of a page.
 //
-// A legal move is {action, name, cells}: the cells to click, in order. `picked` are the cells that
-// were clicked so far.
+// A legal move is {action, name, cells, ways}: the cells to click, in order, and other such cells.
+// `picked` are the cells that were clicked so far.
+
+import { afterSteps } from "./points.js";
+
+/** Each of the legal moves once for each way to click it. */
+export function withWays(legalMoves) {
+  return legalMoves.flatMap((move) => [move, ...(move.ways ?? []).map((cells) => ({ ...move, cells }))]);
+}
 
 /** A position as it is drawn while the server has not confirmed a move of `player` by clicks on `cells`:
  * a piece is put on the last cell, or moves there from the first. Captures and the like are not shown. */
-export function withMove({ last, ...view }, cells, player) {
+export function withMove({ last, ...view }, cells, player, geometry = "") {
+  if (geometry === "points") return { ...afterSteps(view, cells, player), last: [...new Set(cells)] };
   const [from, to] = [cells[0], cells.at(-1)];
   const moves = cells.length > 1 && view.cells[from] === player && !view.counts?.length;
   const isPut = cells.length === 1 && view.cells[to] === 0;
@@ -31,9 +39,13 @@ export function nextCells(legalMoves, picked = []) {
 }
 
 /** The result of a click: {action} if it completes the only move that is left, otherwise {picked},
- * the cells that are picked now. A click on a first cell of another move starts again there. */
+ * the cells that are picked now. A click on another cell that could have been the last one replaces
+ * it, and one on a first cell of another move starts again there. */
 export function pick(legalMoves, picked, cell) {
   if (!nextCells(legalMoves, picked).has(cell)) {
+    const before = picked.slice(0, -1);
+    const replaces = picked.length > 1 && picked.at(-1) !== cell && nextCells(legalMoves, before).has(cell);
+    if (replaces) return pick(legalMoves, before, cell);
     const again = picked.length > 0 && picked.at(-1) !== cell && nextCells(legalMoves).has(cell);
     return again ? pick(legalMoves, [], cell) : { picked: [] };
   }
@@ -60,10 +72,11 @@ export function targetOf(board, targets, cell) {
   return [...targets].find((target) => (target - cell) % board.columns === 0) ?? -1;
 }
 
-/** The cells whose pieces can be dragged: those with which moves of several cells begin. */
-export function grips(legalMoves, cells) {
-  const long = legalMoves.filter((move) => move.cells.length > 1);
-  return new Set(long.map((move) => move.cells[0]).filter((cell) => cells[cell]));
+/** The cells whose pieces can be dragged: those with which moves of several cells begin, or go on
+ * after the cells `done`. */
+export function grips(legalMoves, cells, done = []) {
+  const long = longer(legalMoves, done).filter((move) => move.cells.length > done.length + 1);
+  return new Set(long.map((move) => move.cells[done.length]).filter((cell) => cells[cell]));
 }
 
 /** The pieces that have moved between two positions, as pairs of cells. A piece that could have come

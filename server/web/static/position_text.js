@@ -1,19 +1,22 @@
 // Positions and moves in words, for people who do not see the board. Uses no element of a page.
 
 import { cellName, contentName, isUsed, lookOf } from "./board_layout.js";
-import { sentence, statusText } from "./match_text.js";
+import { rolledText, sentence, statusText } from "./match_text.js";
 import { slides } from "./move_selection.js";
 import { keyOf } from "./pieces.js";
 import { gettext, listText, ngettext, told } from "./texts.js";
 
-/** The player to move or the result, the last move, and what the pieces look like, in sentences. */
-export function factsOf(record, { name }) {
+/** The player to move or the result, the last move or roll, and what the pieces look like, in
+ * sentences. */
+export function factsOf(record, view) {
+  const { name } = view;
   const { board, players } = record;
   const looks = players.map((player, at) => {
     const look = lookOf(board, at + 1);
     return look && gettext("%(name)s has %(look)s.", { name: player, look });
   });
-  const last = name && gettext("Last move: %(move)s.", { move: told(name) });
+  const isRoll = record.positions.find((each) => each.view === view)?.player === 0;
+  const last = name && (isRoll ? sentence(rolledText(board, name)) : gettext("Last move: %(move)s.", { move: told(name) }));
   return [sentence(statusText(record)), last, ...looks].filter(Boolean);
 }
 
@@ -75,7 +78,7 @@ function rowName({ geometry, rows, row_labels: labels }, row) {
 }
 
 function rowText(board, view, players, cells) {
-  const filled = cells.filter((cell) => view.counts || isPiece(view, cell));
+  const filled = cells.filter((cell) => isPiece(view, cell) || (view.counts && board.geometry !== "points"));
   if (board.geometry === "heap") return gettext("%(number)s of %(count)s chips", { number: filled.length, count: cells.length });
   return listText(filled.map((cell) => `${cellName(board, cell)} ${contentName(board, view, cell, players)}`)) || gettext("empty");
 }

@@ -3,6 +3,7 @@
 import { gettext, listText, ngettext, told } from "./texts.js";
 
 const PER_MOVE = /^([\d.]+)\/move$/, MAIN_AND_MORE = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/;
+const MAIN_AND_DELAY = /^([\d.]+)d([\d.]+)$/;
 
 /** The most letters of a value in a title. */
 const LONGEST = 20;
@@ -36,9 +37,9 @@ export function clockText(clock) {
 /** Does a clock give a day or more at the start, so that nobody has to stay connected? */
 export function givesDays(clock) {
   const perMove = PER_MOVE.exec(clock);
-  const parts = MAIN_AND_MORE.exec(clock);
-  const [, main, periods, seconds] = parts ?? [];
-  const total = perMove ? Number(perMove[1]) : Number(main) + Number(periods ?? 0) * Number(seconds);
+  const parts = MAIN_AND_MORE.exec(clock) ?? MAIN_AND_DELAY.exec(clock)?.slice(0, 2);
+  const [, main, periods = 0, seconds = 0] = parts ?? [];
+  const total = perMove ? Number(perMove[1]) : Number(main) + Number(periods) * Number(seconds);
   return total >= 86_400;
 }
 
@@ -46,6 +47,11 @@ export function givesDays(clock) {
 function timeText(text) {
   const perMove = PER_MOVE.exec(text);
   if (perMove) return perMoveText(perMove[1]);
+  const delayed = MAIN_AND_DELAY.exec(text);
+  if (delayed) {
+    const [main, delay] = delayed.slice(1).map(durationText);
+    return gettext("%(main)s, delay %(delay)s", { main, delay });
+  }
   const parts = MAIN_AND_MORE.exec(text);
   if (!parts) return text;
   const [, main, periods, seconds] = parts;

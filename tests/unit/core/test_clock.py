@@ -53,6 +53,11 @@ def test_players_may_have_different_time_controls() -> None:
         ("10+3x5", 24.5, ClockState(0.0, 1)),
         ("10+3x5", 25.0, ClockState(0.0, 1)),
         ("10+3x5", 25.125, None),
+        ("10d2", 0.5, ClockState(10.0, 0, 2.0)),
+        ("10d2", 2.0, ClockState(10.0, 0, 2.0)),
+        ("10d2", 7.0, ClockState(5.0, 0, 2.0)),
+        ("10d2", 12.0, ClockState(0.0, 0, 2.0)),
+        ("10d2", 12.125, None),
     ],
 )
 def test_a_move_that_took_so_long_leaves(text: str, used_s: float, left: ClockState | None) -> None:
@@ -85,6 +90,15 @@ def test_it_runs_for_one_player_and_stands_for_the_other() -> None:
     assert clock.flag_at() is None
 
 
+def test_a_turn_begins_with_its_whole_delay() -> None:
+    """A stored clock, that of a takeback too, has no delay of its own."""
+    clock = running("10d2")
+    clock.set((ClockState(3.0, 0), ClockState(4.0, 0, 0.5)))
+    assert clock.clock_states(0.0) == (ClockState(3.0, 0, 2.0), ClockState(4.0, 0, 2.0))
+    clock.start(2, 100.0)
+    assert clock.flag_at() == 106.0
+
+
 def test_credited_time_does_not_count() -> None:
     clock = running("10+0")
     assert clock.stop(10.5, credit_s=0.5)
@@ -100,10 +114,11 @@ lengths = st.integers(1, 800).map(lambda eighths: eighths / 8)
 time_controls = st.builds(TimeControl, lengths, times, st.just(0), st.just(0.0)) | st.builds(
     TimeControl, times, st.just(0.0), st.integers(1, 5), lengths
 )
+time_controls |= st.builds(TimeControl, lengths, st.just(0.0), st.just(0), st.just(0.0), lengths)
 
 
 def total(time_control: TimeControl, left: ClockState) -> float:
-    return left.main_s + left.periods * time_control.period_s
+    return left.delay_s + left.main_s + left.periods * time_control.period_s
 
 
 @given(time_controls, st.lists(times, max_size=20))
@@ -123,7 +138,9 @@ def test_time_grows_by_the_increment_and_by_nothing_else(
         if not in_time:
             assert after[seat - 1] == ClockState(0.0, 0)
             break
-        if time_control.periods == 0:
+        if time_control.delay_s:
+            assert used_up == max(0.0, used_s - time_control.delay_s)
+        elif time_control.periods == 0:
             assert used_up == used_s - time_control.increment_s
         else:
             assert 0 <= used_up <= used_s
@@ -137,7 +154,8 @@ def test_the_shown_time_never_grows_while_the_clock_runs(
     clock.start(2, 0.0)
     early, late = clock.clock_states(sooner), clock.clock_states(sooner + more)
     assert total(time_control, late[1]) <= total(time_control, early[1])
-    assert early[0] == late[0] == ClockState(time_control.main_s, time_control.periods)
+    full = ClockState(time_control.main_s, time_control.periods, time_control.delay_s)
+    assert early[0] == late[0] == full
 
 
 @given(time_controls, st.lists(lengths, max_size=5), times)
@@ -164,6 +182,9 @@ def test_the_flag_falls_when_a_move_is_too_late(
         ("600+5x30", 10.0, ClockState(590.0, 5)),
         ("600+5x30", 610.0, ClockState(20.0, 4)),
         ("300+3", 301.0, ClockState(0.0, 0)),
+        ("120d12", 5.0, ClockState(120.0, 0, 7.0)),
+        ("120d12", 15.0, ClockState(117.0, 0)),
+        ("120d12", 140.0, ClockState(0.0, 0)),
     ],
 )
 def test_the_rest_of_a_running_period_is_shown(text: str, used_s: float, left: ClockState) -> None:

@@ -32,7 +32,7 @@ from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
 from support.variants import EXAMPLES, VARIANTS, every_game
 
-CLOCKS = ("none", "1/move", "300+3", "20+5x30")
+CLOCKS = ("none", "1/move", "300+3", "20+5x30", "120d12")
 NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']
 TIED = (0, 1, 2, 4, 3, 5, 7, 6, 8)
 """
@@ -183,7 +183,9 @@ def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
         assert len(comments) == (0 if clock_text == "none" else len(names) - rolls)
         text = writer("auto")(stored)
         assert max(len(line) for line in text.splitlines()[1:]) <= 80
-        if text.startswith("(;"):
+        if spec == "backgammon":
+            assert text == writer("sgf")(stored)
+        elif text.startswith("(;"):
             root, *nodes = read_sgf(text)
             columns = int(root["SZ"][0].split(":")[0])
             moves = [(seat, node[seat][0]) for node in nodes for seat in "BW" if seat in node]
@@ -225,23 +227,23 @@ def test_the_speed_of_cores_is_in_a_line_and_read_back() -> None:
     assert jsonl.read(jsonl.write(stored)).started.core_speed == 812.5
 
 
-#: Games of placing stones, and others.
-PLACING = {"go", "gomoku", "mnk", "othello", "tic_tac_toe"}
+#: Games that SGF describes, and others.
+WITH_SGF = {"backgammon", "go", "gomoku", "mnk", "othello", "tic_tac_toe"}
 OTHERS = {
     *("amazons", "ataxx", "breakthrough", "checkers", "chess", "chong", "clobber", "connect_four"),
     *("dots_and_boxes", "draughts", "havannah", "hex", "kalah", "lines_of_action", "nim"),
     *("open_spiel", "oware", "pentago", "ultimate_tic_tac_toe", "y"),
-    *("backgammon", "einstein_wurfelt_nicht", "pig"),
+    *("einstein_wurfelt_nicht", "pig"),
 }
 
 
-def test_sgf_is_for_games_of_placing_stones() -> None:
+def test_sgf_is_for_backgammon_and_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
         for spec in EXAMPLES + VARIANTS
         if writer("auto")(PlayedGame(spec).stored).startswith("(;")
     }
-    assert found >= PLACING
+    assert found >= WITH_SGF
     assert not found & OTHERS
     with pytest.raises(sgf.Unsuitable, match="connect_four is not played on one grid"):
         writer("sgf")(PlayedGame("connect_four").stored)
@@ -266,9 +268,10 @@ def test_sgfmill_reads_matches_of_go(spec: str) -> None:
 
 
 def test_formats() -> None:
-    assert FORMATS == ("jsonl", "sgf", "pgn", "auto")
+    assert FORMATS == ("jsonl", "sgf", "mat", "pgn", "auto")
     for name in FORMATS:
-        assert writer(name)(PlayedGame("gomoku").stored)
+        game = "backgammon" if name == "mat" else "gomoku"
+        assert writer(name)(PlayedGame(game).stored)
 
 
 @given(

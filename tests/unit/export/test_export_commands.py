@@ -12,7 +12,7 @@ from msgspec import structs
 
 from playout.server.cli.database_commands import opened
 from playout.server.cli.export_commands import export, import_
-from playout.server.export import jsonl, pgn, sgf
+from playout.server.export import backgammon, jsonl, pgn, sgf
 from playout.server.model.records import Account, StoredMatch
 from playout.server.storage.queries import Reader
 from support.match_records import portable
@@ -148,6 +148,19 @@ def test_bad_lines_are_named_and_the_others_imported(tmp_path: Path) -> None:
     assert [each.started.match for each in database.matches] == ["stones"]
 
 
+def test_a_file_of_backgammon_is_imported(tmp_path: Path) -> None:
+    stored = PlayedGame("backgammon").play_anything(1).stored
+    database = MatchDatabase(tmp_path)
+    for given in (backgammon.write_mat(stored), f"\n{backgammon.write_sgf(stored)}"):
+        result = database.import_("-", given=given)
+        assert result.stderr == "playout-server: 1 match imported\n"
+    result = database.import_("-", given=backgammon.write_mat(stored).replace("/", "!"))
+    assert result.exit_code == 1
+    assert "line 8: '" in result.stderr
+    played = [[move.action for move in each.moves] for each in database.matches]
+    assert played == [[move.action for move in stored.moves]] * 2
+
+
 def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "matches.pgn").write_text(pgn.write(HEAP) * 9)
     result = MatchDatabase(tmp_path).import_(str(tmp_path / "matches.pgn"))
@@ -170,7 +183,7 @@ def test_matches_before_too_many_bad_lines_are_imported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--format", "gif"], "'jsonl', 'sgf', 'pgn', 'auto'"),
+        (["--format", "gif"], "'jsonl', 'sgf', 'mat', 'pgn', 'auto'"),
         (["--since", "yesterday"], "does not match the format"),
     ],
 )

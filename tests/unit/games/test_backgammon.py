@@ -6,10 +6,11 @@ import random
 from typing import Any
 
 import pyspiel
+import pytest
 
 from playout import games
-from playout.games import State
-from playout.games.backgammon import Backgammon
+from playout.games import IllegalAction, State
+from playout.games.backgammon import PASS, Backgammon, cell_of
 from support.scale import repetitions
 
 #: Distinct positions after each roll from the start.
@@ -140,8 +141,98 @@ def test_the_higher_number_is_moved_if_only_one_can_be() -> None:
 
 def test_the_board_shows_points_bar_dice_and_pips() -> None:
     game = backgammon()
-    text = game.show(game.initial_state())
-    assert "X (player 1): 167 pips, 0 on the bar, 0 off" in text
-    assert text.endswith("before a roll")
-    rolled = game.show(game.next_state(game.initial_state(), 2))
-    assert rolled.endswith("dice 3 1")
+    state = position(1, (3, 1), {25: 1, 8: 3, 6: 6, 1: 2}, {6: 5, 8: 3, 13: 6})
+    shown = "\n".join(map(str.rstrip, game.show(state).splitlines()))
+    assert (
+        shown
+        == """\
+  13  14  15  16  17  18 bar  19  20  21  22  23  24 off
+   .   .   .   .   O   .   X   O   .   .   .   .   .   O
+                   O           O
+                   O           O
+                               O
+                               O
+
+   6                           6
+   O                           X
+   O               X           X                       X
+   O               X           X                   X   X
+   O   .   .   .   X   .   .   X   .   .   .   .   X   X
+  12  11  10   9   8   7 bar   6   5   4   3   2   1 off
+dice 3-1, pips 87-132"""
+    )
+    opening = game.initial_state()
+    assert game.view(opening).dice == ()
+    assert game.view(game.next_state(opening, 2)).dice == (3, 1)
+    double = game.next_state(game.next_state((0, 0, 1, 0, 0, 0, *opening[6:]), 31), 0)
+    assert game.view(double).dice == (-2, -2, 2, 2)
+
+
+def test_a_turn_is_written_and_read_in_the_notation_of_other_programs() -> None:
+    game, start = backgammon(), backgammon().initial_state()
+    double = game.next_state((0, 0, 1, 0, 0, 0, *start[6:]), 32)
+    for written, names in (
+        ("24/21 24/21 13/10 13/10", ["24/21(2)", "13/10(2)"]),
+        ("13/10(2) 24/21(2)", ["13/10(2)", "24/21(2)"]),
+        ("13/4 6/3", ["13/10 6/3", "10/4"]),
+        ("8/5 5/2 6/3 6/3", ["8/2", "6/3(2)"]),
+    ):
+        first, second = game.parse_turn(double, written)
+        half = game.next_state(double, first)
+        assert [game.action_name(double, first), game.action_name(half, second)] == names
+    bar = position(1, (5, 2), {25: 1, 3: 14}, {5: 2, 1: 13})
+    assert game.parse_turn(bar, "25/23/18") == game.parse_turn(bar, "bar/18")
+    assert game.parse_turn(position(1, (6, 5), {25: 2, 3: 13}, {6: 8, 5: 7}), "") == (PASS,)
+    home = position(2, (6, 5), {10: 15}, {2: 1, 1: 1})
+    assert game.parse_turn(home, "1/0 2/0") == game.parse_turn(home, "2/off 1/off")
+    for wrong in ("24/19", "8/5 9/8", "8/5 6/", "99/3", "hello"):
+        with pytest.raises(IllegalAction, match="legal are"):
+            game.parse_turn(game.next_state(start, 2), wrong)
+
+
+def stepped(
+    own: tuple[int, ...], theirs: tuple[int, ...], begin: int, goal: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Move a checker, and hit one of the opponent, whose places count from the other end."""
+    moved, others = [*own], [*theirs]
+    assert moved[begin]
+    moved[begin] -= 1
+    moved[goal] += 1
+    if goal and others[25 - goal]:
+        assert others[25 - goal] == 1
+        others[25 - goal] -= 1
+        others[25] += 1
+    return tuple(moved), tuple(others)
+
+
+def test_every_move_is_reached_by_clicks_in_any_order_of_the_dice() -> None:
+    game, draw = backgammon(), random.Random(1)
+    places = {cell_of(player, place): place for player in (1, 2) for place in (0, 25)}
+    for _ in range(repetitions(50, short=3)):
+        state = game.initial_state()
+        while not state[1]:
+            player, clicks = state[0], game.view(state).clicks
+            both = game.ways(state)
+            assert {*both} <= {*clicks}
+            for action, others in both.items():
+                after = game.next_state(state, action)
+                end = game.checkers(after, player), game.checkers(after, 3 - player)
+                for cells in (clicks[action], *others):
+                    rows = game.checkers(state, player), game.checkers(state, 3 - player)
+                    at = [
+                        places[cell] if cell in places else place_at(cell, player) for cell in cells
+                    ]
+                    for begin, goal in zip(at[::2], at[1::2], strict=True):
+                        rows = stepped(*rows, begin, goal)
+                    # In one move, a checker may hit on its way.
+                    assert rows == end or (len(cells) == 2 and rows[0] == end[0])
+                steps = game.steps(state, action)
+                places_of = [place for begin, goal, _ in steps for place in (begin, goal)]
+                if len({*places_of}) == 4 and not {0, 25} & {*places_of}:  # of two checkers
+                    assert others
+            state = game.next_state(state, draw.choice(game.legal_actions(state)))
+
+
+def place_at(cell: int, player: int) -> int:
+    label = backgammon().view(backgammon().initial_state()).cell_labels[cell]
+    return int(label) if player == 1 else 25 - int(label)

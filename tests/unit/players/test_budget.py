@@ -51,6 +51,9 @@ def test_without_a_clock_there_is_no_limit() -> None:
         ("600+5x30", ClockState(0.0, 5), 29.0, 30.0),
         ("600+5x30", ClockState(0.0, 1), 29.0, 30.0),
         ("600+5x30", ClockState(12.0, 3), 11.0, 12.0),  # the rest of a period, not main time
+        ("120d12", ClockState(120.0, 0, 12.0), 15.0, 20.0),
+        ("120d12", ClockState(0.5, 0, 12.0), 11.9, 12.4),
+        ("120d12", ClockState(0.5, 0, 0.0), 0.02, 0.25),  # the delay of this move is over
     ],
 )
 def test_a_sensible_share_is_used(clock: str, left: ClockState, least: float, most: float) -> None:
@@ -68,6 +71,8 @@ def test_a_sensible_share_is_used(clock: str, left: ClockState, least: float, mo
         ("600+5x30", ClockState(10.0, 5), False),  # most of it is a period's
         ("600+5x30", ClockState(0.0, 5), False),
         ("600+5x30", ClockState(12.0, 4), False),
+        ("120d12", ClockState(120.0, 0, 12.0), True),
+        ("120d12", ClockState(10.0, 0, 12.0), False),  # most of it is the delay
     ],
 )
 def test_unused_time_is_kept_or_lost(clock: str, left: ClockState, saves: bool) -> None:
@@ -129,6 +134,12 @@ def test_increments_are_lived_on() -> None:
     assert min(used) > 0.75 * 2
 
 
+def test_delays_are_used_up() -> None:
+    used = used_in_a_match("10d2")
+    assert sum(used) > 0.9 * (10 + 2 * len(used))
+    assert min(used) > 0.9 * 2
+
+
 def test_periods_are_used_alike_and_none_is_lost() -> None:
     used = used_in_a_match("60+3x5")
     after = next(i for i, seconds in enumerate(used) if sum(used[:i]) >= 60)
@@ -142,6 +153,10 @@ CONTROLS = st.one_of(
         TimeControl, st.floats(0.5, 600), st.just(0.0) | st.floats(0, 30), st.just(0), st.just(0.0)
     ),
     st.builds(TimeControl, st.floats(0, 600), st.just(0.0), st.integers(1, 5), st.floats(0.02, 60)),
+    st.builds(
+        TimeControl,
+        *(st.floats(0.5, 600), st.just(0.0), st.just(0), st.just(0.0), st.floats(0.02, 60)),
+    ),
 )
 
 
@@ -164,7 +179,8 @@ def test_no_flag_falls_in_a_whole_match(
 
     Beside it each move is up to as late as the budget allows for; some stop early.
     """
-    pace_s = control.period_s or control.main_s / (max_plies // 2 + 1) + control.increment_s
+    gain_s = control.increment_s + control.delay_s
+    pace_s = control.period_s or control.main_s / (max_plies // 2 + 1) + gain_s
     lag_s = lag_share * min(pace_s, control.period_s or control.main_s)
     late_s = min(OVERHEAD_S, OVERHEAD_SHARE * pace_s) - LEAST_S
     assume(late_s > 0)

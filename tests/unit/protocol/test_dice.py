@@ -6,12 +6,16 @@ import hashlib
 import hmac
 import random
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
+from scipy.stats import chi2_contingency, chisquare
 
 from playout import games
 from playout.games import Position
 from playout.protocol.dice import Dice, verified_rolls
+from support.scale import repetitions
 from support.variants import CHANCE
 
 DICE = Dice("34735dab09", "0f" * 32)
@@ -72,3 +76,32 @@ def test_a_wrong_roll_is_found(spec: str) -> None:
     assert all(position.game.current_player(position.states[each.ply]) == 0 for each in found)
     later = list(verified_rolls(position, DICE, opening=wrong or 0))
     assert later == [each for each in found if each.ply >= (wrong or 0)]
+
+
+def test_rolls_have_their_chances_by_value_by_pair_and_by_player() -> None:
+    """Goodness of fit and independence, for rolls of backgammon; a million with --slow."""
+    game, count, plies = games.load("backgammon"), repetitions(1_000_000, short=8000), 100
+    start = Position(game, [0])
+    state = start.play(start.legal_actions[0]).state
+    assert state[0] == 0
+    place = {outcome: at for at, outcome in enumerate(game.legal_actions(state))}
+    chances = np.array(game.chances(state)) / sum(game.chances(state))
+    drawn = random.Random(1)
+    values, pairs = np.zeros((2, len(place))), np.zeros((len(place), len(place)))
+    for match in range(count // plies):
+        dice = Dice(f"{match:x}", f"{drawn.getrandbits(256):064x}")
+        rolls = [place[game.roll(state, dice.at(ply))] for ply in range(plies)]
+        for ply, value in enumerate(rolls):
+            values[ply % 2, value] += 1  # the players take turns
+        for one, other in pairwise(rolls):
+            pairs[one, other] += 1
+    by_pair = np.outer(chances, chances)
+    found = {
+        "value": chisquare(values.sum(axis=0), count * chances),
+        "pair": chisquare(pairs.ravel(), (pairs.sum() * by_pair).ravel()),
+        "player 1": chisquare(values[0], count / 2 * chances),
+        "player 2": chisquare(values[1], count / 2 * chances),
+        "both players": chi2_contingency(values),
+    }
+    print({name: round(float(each.pvalue), 3) for name, each in found.items()})
+    assert all(0.001 < each.pvalue < 0.999 for each in found.values())

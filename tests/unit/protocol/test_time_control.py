@@ -25,6 +25,8 @@ EXAMPLES = [
     ("1.5+0.25", TimeControl(1.5, 0.25, 0, 0.0)),
     ("600+5x30", TimeControl(600.0, 0.0, 5, 30.0)),
     ("0+2x10", TimeControl(0.0, 0.0, 2, 10.0)),
+    ("120d12", TimeControl(120.0, 0.0, 0, 0.0, 12.0)),
+    ("1.5d0.25", TimeControl(1.5, 0.0, 0, 0.0, 0.25)),
     ("999999.999+999999.999", TimeControl(999999.999, 999999.999, 0, 0.0)),
     ("none", None),
 ]
@@ -44,6 +46,8 @@ def test_notation_both_ways(text: str, time_control: TimeControl | None) -> None
         ("1.000/Move", "1/move"),
         ("0060+05X030.50", "60+5x30.5"),
         ("0+1x30", "30/move"),
+        (" 0120.0D012", "120d12"),
+        ("120d0", "120+0"),
     ],
 )
 def test_one_spelling_for_equal_controls(text: str, canonical: str) -> None:
@@ -56,6 +60,7 @@ def test_one_spelling_for_equal_controls(text: str, canonical: str) -> None:
         "", "1", "fast", "300", "300+", "+3", "300+-3", "-300+3", "300 + 3", "300+3+3", "1/moves",
         "0/move", "0+0", "0+3", "0+0x30", "300+0x30", "300+5x0", "nan+1", "inf/move", "1e3+1",
         "1.2345/move", "1000000/move", "600+1000x1", "600+1.5x30", "٣/move", "1/move\n1/move",
+        "0d3", "120d", "d5", "120d-3", "120+3d5",
     ],
 )  # fmt: skip
 def test_a_bad_notation_is_told_what_is_allowed(text: str) -> None:
@@ -71,6 +76,7 @@ lengths = st.integers(1, 800).map(lambda eighths: eighths / 8)
 controls = st.builds(TimeControl, lengths, times, st.just(0), st.just(0.0)) | st.builds(
     TimeControl, times, st.just(0.0), st.integers(1, 5), lengths
 )
+controls |= st.builds(TimeControl, lengths, st.just(0.0), st.just(0), st.just(0.0), lengths)
 thousandths = st.integers(1, 999_999_999).map(lambda n: n / 1000)
 fine_controls = st.builds(
     TimeControl, thousandths, thousandths, st.just(0), st.just(0.0)
