@@ -50,8 +50,8 @@ def luck(position: Position, expected: Expectation) -> float:
 def interval(values: Sequence[float]) -> Interval:
     """Return the mean of independent values, with the interval of Student's t distribution.
 
-    In 300 simulated tournaments each, of equal players with 20 pairs of EinStein würfelt nicht!, it
-    contained the true score of the values without luck in X % of the cases.
+    In 300 simulated tournaments of equal players, with 10 pairs of EinStein würfelt nicht! each, it
+    contained the true score in 94 % of the cases, and without luck in 96 %.
     """
     n = len(values)
     mean = sum(values) / n
