@@ -11,7 +11,7 @@ import contextlib
 import random
 import threading
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
@@ -98,10 +98,8 @@ class Arena:
 
     def _played(self, contest: Contest) -> set[int]:
         """Return the pairs of a contest whose matches have both ended."""
-        ended: defaultdict[int, int] = defaultdict(int)
-        for each in self._journal.of(contest.digest):
-            ended[each.started.pair] += each.result is not None
-        return {pair for pair, matches in ended.items() if matches == 2}
+        over = Counter(e.started.pair for e in self._journal.of(contest.digest) if e.result)
+        return {pair for pair, matches in over.items() if matches == 2}
 
     def start(self) -> None:
         """Start the threads, which play until the end or until `stop`."""
@@ -140,9 +138,8 @@ class Arena:
             pass
         except (ModelUnusable, players.PlayerError) as error:
             self.stop(str(error))
-        except BaseException as error:
+        except Exception as error:  # the other threads would go on
             self.stop(f"{type(error).__name__}: {error}")
-            raise
         finally:
             with self._changed:
                 self._threads -= 1
@@ -175,12 +172,15 @@ class Arena:
             return open_
         matches = list(ended(self._journal, self.contests, game))
         terms, ratings = self._benchmark, fitted(self._benchmark, matches)
-        places = {name: place(terms, matches, ratings, name) for name in ratings}
         found = []
         for _, each in open_:
             one, other = (who.name for who in each.two)
-            near = [places[who.name] for who in each.two if who.model]
-            if not all(at and at[1].error <= terms.certain for at in near):
+            near = [
+                place(terms, matches, ratings, who.name)
+                for who in each.two
+                if who.model and terms.certain
+            ]
+            if not near or not all(at and at[1].error <= terms.certain for at in near):
                 found.append((_FIRST + abs(ratings[one].elo - ratings[other].elo), each))
         return found
 

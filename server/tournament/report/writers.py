@@ -240,6 +240,8 @@ def html_table(table: TextTable, link: Link = no_link, tell: Tell = str) -> str:
     """Return a table in HTML; the entrants of cells link to their pages."""
     head = "".join(
         f'<th class="{_kind(table, 0, column)}" scope="col">{shown(tell(each))}</th>'
+        if each
+        else "<td></td>"
         for column, each in enumerate(table.head)
     )
     kind, top = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
