@@ -15,9 +15,8 @@ from support.requirements import skip_without
 
 _AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
 
-#: Of what axe-core finds, only the serious faults leave the browser: the rest is large.
-_SERIOUS = """axe.run({ resultTypes: ["violations"] }).then(({ violations }) =>
-    violations.filter(({ impact }) => impact === "serious" || impact === "critical"))"""
+#: Of what axe-core finds, only the faults leave the browser: the rest is large.
+_FAULTS = 'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)'
 
 
 def require_axe() -> None:
@@ -27,11 +26,11 @@ def require_axe() -> None:
         skip_without(lacking)
 
 
-def serious_faults(page: Page) -> list[str]:
-    """Return the serious accessibility faults of a page, in words."""
+def accessibility_faults(page: Page) -> list[str]:
+    """Return the accessibility faults of a page, in words."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(_AXE.read_text())
-    found = page.evaluate(_SERIOUS)
+    found = page.evaluate(_FAULTS)
     return [
         f"{each['id']}: {each['help']}: {[node['html'] for node in each['nodes']]}"
         f" {each['nodes'][0]['failureSummary']}"
