@@ -116,7 +116,7 @@ def test_ten_kills_neither_lose_nor_repeat_an_answer(
     assert {*answers.values()} == {1}
     assert answers.keys() == requests.keys() == endpoint.paid.keys()
     # Only those are sent again that had no answer when the process was killed: up to three.
-    assert 10 <= requests.total() - len(requests) <= 30
+    assert requests.total() - len(requests) <= 30
     assert endpoint.asked.total() <= requests.total()
     results = Counter(each["match"] for each in records(path) if each["type"] == "result")
     assert len(results) == results.total() == 40
