@@ -17,8 +17,6 @@ const EDGE = 2;
 const OWNED_EDGE = 10;
 /** The height of a point, the room for dice between the rows of points, and the size of a die there. */
 const [POINT, DICE_ROOM, DIE] = [200, 40, 30];
-/** The width of the place for a die beside a grid. */
-const BESIDE_GRID = 28;
 /** The width and the height of the place of a player's points, and the gaps between the places. */
 const [SCORE, SCORE_HEIGHT, SCORE_GAP] = [90, 150, 5];
 /** The geometries of boards on which pieces can move to another cell. */
@@ -40,8 +38,9 @@ const FINGER_PX = 32;
  *
  * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
  * accessible name of the board), players (their names), choices (the place of buttons for moves
- * without cells, by default below the board), onChoose(action) (called for a move), confirms()
- * (whether a second click plays a chosen move).
+ * without cells, by default below the board), dice (the place of dice where the board has no room
+ * for them), onChoose(action) (called for a move), confirms() (whether a second click plays a chosen
+ * move).
  */
 export class BoardView {
   #board;
@@ -213,10 +212,10 @@ export class BoardView {
   /** The rectangle around the cells: its left, top, width and height. */
   #area() {
     const { rows, columns } = this.#layout;
-    const { geometry, has_chance: hasChance } = this.#board;
+    const { geometry } = this.#board;
     if (geometry === "points") return [0, 0, columns * CELL, 2 * POINT + DICE_ROOM];
     if (geometry === "scores") return [0, 0, columns * (SCORE + SCORE_GAP) - SCORE_GAP, SCORE_HEIGHT];
-    if (geometry !== "hex") return [0, 0, columns * CELL + (hasChance ? BESIDE_GRID : 0), rows * CELL];
+    if (geometry !== "hex") return [0, 0, columns * CELL, rows * CELL];
     return hexagons.areaOf(this.#usedCells().map((cell) => this.#centre(cell)), CELL);
   }
 
@@ -258,8 +257,7 @@ export class BoardView {
       ground.append(...this.#usedCells().map((cell) => this.#frame(cell, 0, { class: "wood", rx: 8 })));
       return ground;
     }
-    const room = geometry === "grid" && this.#board.has_chance ? BESIDE_GRID : 0;
-    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width: width - room, height, rx: 4 }));
+    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
     if (geometry === "points") {
       ground.append(...this.#points(height));
       return ground;
@@ -524,15 +522,19 @@ export class BoardView {
     return this.#board.geometry === "points" ? picked.slice(0, 1) : picked;
   }
 
+  /** Draw the dice on the board; where it has no room for them, in the place beside it. */
   #drawDice(dice) {
-    const { geometry } = this.#board;
-    const { columns, rows } = this.#layout;
     const places = {
-      points: [(columns / 2 + 3) * CELL, POINT + DICE_ROOM / 2, DIE],
+      points: [(this.#layout.columns / 2 + 3) * CELL, POINT + DICE_ROOM / 2, DIE],
       scores: [1.5 * SCORE + SCORE_GAP, SCORE_HEIGHT / 2 - 22, 54],
-      grid: [columns * CELL + BESIDE_GRID / 2 + 2, (rows * CELL) / 2, BESIDE_GRID - 4],
     };
-    const [x, y, side] = places[geometry] ?? places.grid;
+    const place = places[this.#board.geometry];
+    if (!place) {
+      const pictures = dice.map((number) => svg("svg", { viewBox: "-16 -16 32 32", "aria-hidden": "true" }, die(number, 30)));
+      this.#options.dice?.replaceChildren(...pictures);
+      return;
+    }
+    const [x, y, side] = place;
     const gap = side * 1.2;
     const drawn = dice.map((number, at) => {
       const away = (at - (dice.length - 1) / 2) * gap;

@@ -104,6 +104,7 @@ class MatchPage {
       label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
       players,
       choices: part("choices"),
+      dice: part("dice"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
       onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
     });
