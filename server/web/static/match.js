@@ -570,7 +570,7 @@ class MatchPage {
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
     setText(part("spectators"), ngettext("%(num)s watching", "%(num)s watching", record.spectators));
-    if (part("learn")) part("learn").hidden = !record.over || record.last === 0;
+    if (part("learn")) part("learn").hidden = !record.over || record.last === 0 || record.board.has_chance;
     part("live").hidden = record.over || (live && !tried);
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
@@ -598,7 +598,9 @@ class MatchPage {
   /** The moves that lost the most, which lead to the positions before them. */
   #showLosses() {
     const record = this.#record;
-    const buttons = largestLosses(record).map(({ ply, loss }) => {
+    // With dice, a difference of win rates is luck, too.
+    const losses = record.board.has_chance ? [] : largestLosses(record);
+    const buttons = losses.map(({ ply, loss }) => {
       const number = record.countsPairs ? record.numberOf(ply) : `${record.numberOf(ply)}.`;
       const text = `${number} ${record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
       const button = html("button", { type: "button", class: "candidate" }, text);
