@@ -639,4 +639,6 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-new MatchPage(JSON.parse(part("data").textContent));
+const data = JSON.parse(part("data").textContent);
+if (data.board.has_chance) await import("./dice_boards.js"); // other games do without
+new MatchPage(data);
