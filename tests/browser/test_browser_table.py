@@ -455,7 +455,7 @@ def test_a_king_castles_onto_its_rook_and_the_right_button_draws_arrows(page: Pa
 
 #: Shows a position of backgammon and its legal moves, and notes the move that is chosen.
 DICE = """({ board, view, legal, mover }) => Promise.all(
-    ["board", "board_layout"].map((name) => import(`/static/${name}.js`)),
+    ["board", "board_layout", "dice_boards"].map((name) => import(`/static/${name}.js`)),
 ).then(([{ BoardView }, { countedBy }]) => {
     const place = document.createElement("div");
     place.id = "dice-board";
