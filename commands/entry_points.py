@@ -68,6 +68,11 @@ def laboratory() -> None:
     run("playout.laboratory.laboratory_command", prog_name="playout-lab")
 
 
+def agents() -> None:
+    """Run the command `playout-agents` from its first import on."""
+    run("playout.agents.agents_command")
+
+
 def bridge() -> None:
     """Run the command `playout-bridge` from its first import on."""
     run("playout.bridges.bridge_command")

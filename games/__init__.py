@@ -166,13 +166,16 @@ def load(text: str) -> Game:
 def beginning_at(game: Game, fen: str) -> Game:
     """Return a game with another first position, by its parameter `fen`; "" is the usual one.
 
+    A semicolon replaces each comma, which separates parameters.
+
     Raises SpecError if the game has no such parameter, and for a position that it refuses.
     """
     wanted = spec.parse(str(game))
     if "fen" not in spec.parameters_of(type(game)):
         raise SpecError(f"{game} begins with no other position: write the moves that lead to it")
     options = {key: value for key, value in wanted.options.items() if key != "fen"}
-    return load(str(spec.Spec(wanted.name, options | ({"fen": fen} if fen else {}))))
+    given = {"fen": fen.replace(",", ";")} if fen else {}
+    return load(str(spec.Spec(wanted.name, options | given)))
 
 
 def usual(game: Game) -> Game:

@@ -9,11 +9,11 @@ a row without a capture are a tie.
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from playout.games import Board, Kernels, State, Vector, helper, kernel
+from playout.games import Board, Kernels, Option, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
 from playout.games.core.grid import JumpingGame, cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
@@ -278,14 +278,30 @@ class Checkers(JumpingGame):
         tuple((row, column) for row in range(2) for column in range(5)),
     )
     exchange = "turned"
+    first_colour = "B"
 
-    def __init__(self) -> None:
-        first = [0] * CELLS + [NO_PIECE]
+    def __init__(
+        self,
+        fen: Annotated[
+            str | None,
+            Option(
+                "the first position as draughts programs write it, with ; for each comma; the "
+                "usual one if it is left out"
+            ),
+        ] = None,
+    ) -> None:
+        usual = [0] * CELLS
         for cell in (cell for cell in range(CELLS) if _DARK >> cell & 1):
-            first[cell] = 2 if cell < 3 * SIDE else 1 if cell >= 5 * SIDE else 0
+            usual[cell] = 2 if cell < 3 * SIDE else 1 if cell >= 5 * SIDE else 0
+        player, cells = self.placed(usual, fen)
         super().__init__(
-            first=(1, 0, *first), board=7, state=4 + CELLS, actions=ACTIONS, plies=PLIES
+            first=(player, 0, *cells, NO_PIECE),
+            board=7,
+            state=4 + CELLS,
+            actions=ACTIONS,
+            plies=PLIES,
         )
+        self.require_moves(fen)
 
     def action_name(self, state: State, action: int) -> str:
         return "-x"[action & 1].join(map(self.cell_name, self.action_cells[action]))

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numba import types
 
-from playout.games import Board, Kernels, State, Vector, helper, kernel
+from playout.games import Board, Kernels, Option, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
 from playout.games.core.grid import JumpingGame
 from playout.games.core.kernels import LEVEL, bounded, compiled
@@ -364,13 +364,28 @@ class Draughts(JumpingGame):
     features = (0.03,)
     exchange = "turned"
 
-    def __init__(self) -> None:
-        first = [0] * CELLS + [NO_PIECE]
+    def __init__(
+        self,
+        fen: Annotated[
+            str | None,
+            Option(
+                "the first position as draughts programs write it, with ; for each comma; the "
+                "usual one if it is left out"
+            ),
+        ] = None,
+    ) -> None:
+        usual = [0] * CELLS
         for square, cell in enumerate(_CELL_OF.tolist()):
-            first[cell] = 2 if square < 20 else 1 if square >= 30 else 0
+            usual[cell] = 2 if square < 20 else 1 if square >= 30 else 0
+        player, cells = self.placed(usual, fen)
         super().__init__(
-            first=(1, 0, *first), board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES
+            first=(player, 0, *cells, NO_PIECE),
+            board=8,
+            state=4 + CELLS,
+            actions=SQUARES * SQUARES,
+            plies=PLIES,
         )
+        self.require_moves(fen)
 
     def action_name(self, state: State, action: int) -> str:
         here, there = (square + 1 for square in divmod(action, SQUARES))

@@ -10,15 +10,13 @@ A tuning is a folder `tunings/DIGEST` of a laboratory:
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
-import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 
 import click
 import msgspec
@@ -28,6 +26,7 @@ from playout import players
 from playout.bots.git_source import LAB_FILE
 from playout.commands import interrupts
 from playout.commands.html_page import page, section
+from playout.commands.journal_file import append, opened, stored
 from playout.commands.progress import doing
 from playout.games import SpecError, load
 from playout.games.core import spec
@@ -44,8 +43,6 @@ from playout.ratings.quadratic import Quadratic
 from playout.ratings.sequential_tests import EProcess
 from playout.ratings.spsa import Spsa, TunedParameter, Values
 from playout.server.organizer.supervisor import engine_table
-
-T = TypeVar("T", bound=msgspec.Struct)
 
 #: The height of the plot of a parameter, in pixels.
 _HEIGHT = 200
@@ -256,7 +253,7 @@ class Tuning:
         lines = self._terms.openings.lines.get(self._terms.game)
         pairs = min(pairs, len(lines)) if lines else pairs
         with self._opened("test.jsonl") as file:
-            known = {each.number: each for each in _stored(file, TestedPair)}
+            known = {each.number: each for each in stored(file, TestedPair)}
             sides = (tuned, start)
             missing = (n for n in range(pairs) if n not in known)
             steps = (self._terms.step(number, sides, book) for number in missing)
@@ -267,7 +264,7 @@ class Tuning:
                         with doing(f"Testing: pair {len(known) + 1} of {pairs}"):
                             step, pair = next(found)
                         known[step.number] = TestedPair(step.number, (pair.score[0], pair.score[1]))
-                        _append(file, known[step.number])
+                        append(file, known[step.number])
         scores = [PairScore(*known[number].points) for number in range(pairs)]
         process = EProcess(terms, terms.alpha)
         for each in scores:
@@ -292,16 +289,8 @@ class Tuning:
         path.write_text(page(name, body), encoding="utf-8")
         return path
 
-    @contextlib.contextmanager
-    def _opened(self, name: str) -> Iterator[IO[bytes]]:
-        """Yield a file of the tuning, which no other process uses. Raises ClickException."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self.folder / name).open("a+b") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise click.ClickException("another playout-lab plays this tuning") from None
-            yield file
+    def _opened(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+        return opened(self.folder / name, "another playout-lab plays this tuning")
 
     @contextlib.contextmanager
     def _interruptible(self, done: Callable[[], str]) -> Iterator[None]:
@@ -315,7 +304,7 @@ class Tuning:
     def _missing(self, file: IO[bytes]) -> list[int]:
         """Learn from the known pairs; return the steps that are still to be played."""
         known: set[int] = set()
-        for learned in _stored(file, LearnedPair):
+        for learned in stored(file, LearnedPair):
             if learned.step not in known:
                 known.add(learned.step)
                 self._learn(learned)
@@ -337,7 +326,7 @@ class Tuning:
                     step, pair = next(found)
                 sides = (dict(step.sides[0]), dict(step.sides[1]))
                 learned = LearnedPair(step.number, pair.score.total, sides)
-                _append(file, learned)
+                append(file, learned)
                 self._learn(learned)
 
     def _steps(self, missing: Sequence[int]) -> Iterator[PlayedSides]:
@@ -345,23 +334,3 @@ class Tuning:
         book = Book(self._terms.game, self._terms.openings, self._terms.seed)
         for number in missing:
             yield self._terms.step(number, self._method.sides(number), book)
-
-
-def _stored(file: IO[bytes], kind: type[T]) -> list[T]:
-    """Return the complete lines of a file, whose next line then begins at its end."""
-    file.seek(0)
-    text = file.read()
-    found = []
-    for line in text.splitlines():
-        with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-            found.append(msgspec.json.decode(line, type=kind))
-    if text and not text.endswith(b"\n"):
-        file.write(b"\n")
-    return found
-
-
-def _append(file: IO[bytes], line: msgspec.Struct) -> None:
-    """Add a line; it is stored when this returns."""
-    file.write(msgspec.json.encode(line) + b"\n")
-    file.flush()
-    os.fsync(file.fileno())

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 from playout.ratings.pairs import Pair, PairScore
 
@@ -193,3 +194,26 @@ def _nelo(mean: float, variance: float, n: int) -> tuple[float | None, float | N
     deviations = (mean - 0.5) / math.sqrt(GAMES * variance) if variance else 0.0
     half_width = Z / math.sqrt(GAMES * n)
     return NELO_PER_DEVIATION * deviations, NELO_PER_DEVIATION * half_width
+
+
+class Share(NamedTuple):
+    """How many of a number of independent trials succeeded."""
+
+    successes: int
+    trials: int
+
+    @property
+    def value(self) -> float:
+        """The share, from 0 to 1."""
+        return self.successes / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the share (Wilson 1927, JASA 22:209-212)."""
+        won, n, z2 = self.successes, self.trials, Z**2
+        width = Z * math.sqrt(won * (n - won) / n + z2 / 4)
+        return (won + z2 / 2 - width) / (n + z2), (won + z2 / 2 + width) / (n + z2)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{100 * self.value:.1f} ({100 * low:.0f}-{100 * high:.0f})"

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from playout.commands.agent_tools import AgentError
 from playout.commands.identity import HELLO, Identity, Login
-from playout.games.core.view import cell_text, symbol
+from playout.games.core.view import cell_text, legend
 from playout.protocol.connection import ServerConnection
 from playout.protocol.followed_match import FollowedMatch
 from playout.protocol.messages import (
@@ -147,7 +147,7 @@ class AgentMatch(FollowedMatch):
             shown["board"] = self.view.text.splitlines()
         elif board and self.view:
             shown["board"] = list(_rows(board, self.view))
-            shown["pieces"] = _legend(board, self.view)
+            shown["pieces"] = legend(self.view, board)
         else:
             shown["state"] = list(self.latest.state)
         if self.view and self.view.note:
@@ -186,27 +186,6 @@ def _rows(board: Board, view: PositionView) -> Iterator[str]:
         cells = texts[row * board.columns : (row + 1) * board.columns]
         line = _row(board.row_labels[row], cells, left, width)
         yield " " * row + line if board.geometry == "hex" else line
-
-
-def _legend(board: Board, view: PositionView) -> str:
-    """Return the meaning of the letters: their players, and the kinds of pieces on the board."""
-    if board.geometry == "points":
-        return "names of points; X and O are checkers of player 1 and player 2, with their number"
-    if board.geometry == "scores":
-        return "points of player 1, of this turn, and of player 2"
-    if view.counts:
-        return "names of pits, and their seeds; capital letters are player 1, the others player 2"
-    if not any(view.kinds):
-        return "X is player 1, O is player 2"
-    pieces = sorted({*zip(view.cells, view.kinds, strict=True)})
-    kinds = sorted({kind for owner, kind in pieces if owner in (1, 2)})
-    owned = [
-        f"{symbol(player, kind, board.piece)} is a {kind} of player {player}"
-        for player in (1, 2)
-        for kind in kinds
-    ]
-    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
-    return ", ".join(owned + unowned)
 
 
 def _row(label: str, cells: Any, left: int, width: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from playout.games.core.game import IllegalAction, KernelGame, State, square_name
+from playout.games.core.spec import SpecError
 from playout.games.core.symmetries import Symmetry, identity, of_clicks
 from playout.games.core.view import BoardView
 
@@ -202,8 +203,74 @@ class Jump(NamedTuple):
     state: State
 
 
+#: A position of draughts: who moves, then the squares of each colour; numbers of moves may follow.
+_PLACED = re.compile(r"([WB]):([WB])([^:]*):([WB])([^:]*)(?::[HF]\d*)*", re.IGNORECASE)
+_ON_SQUARES = re.compile(r"(K?)(\d{1,2})(?:-(\d{1,2}))?", re.IGNORECASE)
+_EXPECTED = "write W or B, and the squares of both colours, as in W:W31;32;K40:B1-5"
+
+
 class JumpingGame(GridGame):
-    """A game in which a player who captures makes one action for each jump."""
+    """A game of draughts, in which a player who captures makes one action for each jump.
+
+    Player 1 moves up. A man is the number of its player, a king 2 more.
+    """
+
+    #: The colour of player 1 in positions of other programs.
+    first_colour: ClassVar[str] = "W"
+
+    def placed(self, usual: Sequence[int], fen: str | None) -> tuple[int, Sequence[int]]:
+        """Return the player to move and the cells of a position; None is the usual one.
+
+        Also sets the canonical `fen`. Raises SpecError.
+        """
+        player, cells = (
+            (1, usual) if fen is None else self._read(fen, max(map(usual.count, (1, 2))))
+        )
+        text = self._written(player, cells)
+        self.canonical = {"fen": None if text == self._written(1, usual) else text}
+        return player, cells
+
+    def require_moves(self, fen: str | None) -> None:
+        """Raise SpecError if the first player of a position cannot move."""
+        if fen is not None and not self.legal_actions(self.initial_state()):
+            raise SpecError(f"no match begins with the position {fen!r}: the match is over there")
+
+    def _read(self, fen: str, most: int) -> tuple[int, list[int]]:
+        found = _PLACED.fullmatch(fen.replace(" ", "").rstrip("."))
+        if found is None or found[2].upper() == found[4].upper():
+            raise _bad_position(fen, _EXPECTED)
+        numbers = {name: cell for cell, name in enumerate(self.look["cell_labels"]) if name}
+        cells = [0] * (self.rows * self.columns)
+        for colour, squares in ((found[2], found[3]), (found[4], found[5])):
+            player = self._player(colour)
+            for square, is_king in _squares(fen, squares):
+                cell = numbers.get(str(square))
+                if cell is None or cells[cell]:
+                    raise _bad_position(fen, f"{square} is no square, or is there twice")
+                far_row = 0 if player == 1 else self.rows - 1
+                if not is_king and cell // self.columns == far_row:
+                    raise _bad_position(fen, f"a man on {square} would be a king")
+                cells[cell] = player + 2 * is_king
+            if not 0 < sum(each in (player, player + 2) for each in cells) <= most:
+                raise _bad_position(fen, f"each player has 1 to {most} pieces")
+        return self._player(found[1]), cells
+
+    def _player(self, colour: str) -> int:
+        return 1 if colour.upper() == self.first_colour else 2
+
+    def _written(self, player: int, cells: Sequence[int]) -> str:
+        """Return a position with its squares in order, as a value of the parameter `fen`."""
+        parts = []
+        for colour in "WB":
+            own = self._player(colour)
+            numbers = sorted(
+                (int(self.square_number(cell)), "K" if each > 2 else "")
+                for cell, each in enumerate(cells)
+                if each in (own, own + 2)
+            )
+            parts.append(colour + ";".join(f"{king}{number}" for number, king in numbers))
+        turn = next(each for each in "WB" if self._player(each) == player)
+        return ":".join((turn, *parts))
 
     def turns(self, state: State) -> list[Jump]:
         """Return the complete moves from a state, in which a capture may have begun."""
@@ -245,6 +312,21 @@ class JumpingGame(GridGame):
         ends = squares[0], squares[-1]
         alike = [each for each in self.turns(state) if (each.squares[0], each.squares[-1]) == ends]
         return "x".join(squares if len({each.state for each in alike}) > 1 else ends)
+
+
+def _squares(fen: str, text: str) -> Iterator[tuple[int, bool]]:
+    """Yield the squares of one colour, and whether kings stand there. Raises SpecError."""
+    for each in filter(None, re.split("[,;]", text)):
+        found = _ON_SQUARES.fullmatch(each)
+        if found is None:
+            raise _bad_position(fen, _EXPECTED)
+        first, last = int(found[2]), int(found[3] or found[2])
+        for square in range(first, last + 1):
+            yield square, bool(found[1])
+
+
+def _bad_position(fen: str, expected: str) -> SpecError:
+    return SpecError(f"cannot read the position {fen[:200]!r}: {expected}")
 
 
 def _is_named(jump: Jump, wanted: list[str]) -> bool:

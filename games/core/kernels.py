@@ -76,7 +76,7 @@ from numba import types
 from numba.core import ir
 from numba.core.registry import CPUDispatcher
 from numba.extending import overload
-from numba.np import arrayobj
+from numba.np import arrayobj, linalg
 from numpy.typing import NDArray
 
 from playout.games.core import compilation_cache
@@ -142,6 +142,19 @@ def _raise_for_shapes_compiled(source: object, target: object) -> Callable[..., 
 # Numba's own error names both shapes. To compile that text takes 2 s in each process, which is more
 # than the kernels of most games take.
 arrayobj.raise_with_shape_context = _raise_for_shapes
+
+
+_ensure_blas = linalg.ensure_blas
+
+
+def _ensure_no_blas() -> None:
+    """Replace numba's test for a BLAS at the first call only, which is made without need."""
+    linalg.ensure_blas = _ensure_blas
+
+
+# With the first function that is compiled or read from the cache, numba imports `scipy.linalg`, for
+# 0.13 s in each process. Products of matrices import it when they are compiled.
+linalg.ensure_blas = _ensure_no_blas
 
 
 def _not_copied(value: object, memo: object) -> object:

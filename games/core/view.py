@@ -175,6 +175,27 @@ def cell_text(view: Cells, shape: Shape, place: int) -> str:
     return symbol(view.cells[place], view.kinds[place] if view.kinds else "", shape.piece)
 
 
+def legend(view: Cells, shape: Shape) -> str:
+    """Return the meaning of the letters: their players, and the kinds of pieces on the board."""
+    if shape.geometry == "points":
+        return "names of points; X and O are checkers of player 1 and player 2, with their number"
+    if shape.geometry == "scores":
+        return "points of player 1, of this turn, and of player 2"
+    if view.counts:
+        return "names of pits, and their seeds; capital letters are player 1, the others player 2"
+    if not any(view.kinds):
+        return "X is player 1, O is player 2"
+    pieces = sorted({*zip(view.cells, view.kinds, strict=True)})
+    kinds = sorted({kind for owner, kind in pieces if owner in (1, 2)})
+    owned = [
+        f"{symbol(player, kind, shape.piece)} is a {kind} of player {player}"
+        for player in (1, 2)
+        for kind in kinds
+    ]
+    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
+    return ", ".join(owned + unowned)
+
+
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     """Yield the drawing in pieces of text, each with its cell.
 

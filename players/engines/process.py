@@ -89,7 +89,14 @@ class MatchUse(Struct, frozen=True):
 
 
 class EngineError(PlayerError):
-    """An engine can no longer be used, for the reason in the message; it must be started again."""
+    """An engine can no longer be used, for the reason in the message; it must be started again.
+
+    `what` is the reason without the name of the engine and its last command.
+    """
+
+    def __init__(self, text: str, what: str = "") -> None:
+        super().__init__(text)
+        self.what = what or text
 
 
 class EngineProcess:
@@ -229,7 +236,8 @@ class EngineProcess:
         if len(command) > _MOST_SHOWN:
             command = f"{command[:_MOST_SHOWN]} ..."
         after = f", given {command!r}" if command else ""
-        return EngineError(f"the engine {self._name} {what}{after}{self._last_words()}")
+        words = self._last_words()
+        return EngineError(f"the engine {self._name} {what}{after}{words}", f"{what}{words}")
 
     def close(self, farewell: str = "", *, is_leaving: bool = False) -> None:
         """Send a last command, and end the engine with all processes that it has started.
@@ -278,7 +286,8 @@ class EngineProcess:
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             came = self._what_came()
-            raise EngineError(f"{self.fault(f'{late}{came}')}{'' if came else _BUFFERED}")
+            fault = self.fault(f"{late}{came}")
+            raise EngineError(f"{fault}{'' if came else _BUFFERED}", fault.what)
         return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
 
     def _what_came(self) -> str:

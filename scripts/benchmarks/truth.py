@@ -21,8 +21,8 @@ from playout import games, players
 from playout.games import SpecError
 from playout.players import Limit, Player
 from playout.players.comparison.workers import run_on_cores
+from playout.ratings.evidence import Share
 from testbed.bench import Bench, Column, ResultTable
-from testbed.measure import Share
 from testbed.positions import SolvedPosition, exact
 
 PLAYERS = ("alphabeta", "alphazero", "uct", "rave", "minimax", "flat", "greedy")

@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from playout import games, players
-from testbed.measure import Sample, Share
+from playout.ratings.evidence import Share
+from testbed.measure import Sample
 
 # A table of results with targets, as text for terminals, as Markdown and as JSON.
 

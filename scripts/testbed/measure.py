@@ -7,9 +7,6 @@ import statistics
 import time
 import timeit
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-from scipy.stats import binomtest
 
 from playout.protocol.messages import Analysis, Reason
 from playout.server.model.records import StoredMatch
@@ -37,28 +34,6 @@ class Sample(tuple[float, ...]):
     def over(self, other: Sample) -> Sample:
         """Return the ratios round by round: a disturbance of a round affects both numbers."""
         return Sample(mine / theirs for mine, theirs in zip(self, other, strict=True))
-
-
-class Share(NamedTuple):
-    """How many of a number of independent trials succeeded."""
-
-    successes: int
-    trials: int
-
-    @property
-    def value(self) -> float:
-        """The share, from 0 to 1."""
-        return self.successes / self.trials
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share (Wilson 1927, JASA 22:209-212)."""
-        found = binomtest(self.successes, self.trials).proportion_ci(method="wilson")
-        return float(found.low), float(found.high)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return f"{100 * self.value:.1f} ({100 * low:.0f}-{100 * high:.0f})"
 
 
 def median_interval(values: Iterable[float]) -> tuple[float, float]:

@@ -17,6 +17,10 @@ from playout.server.core.guarded_game import CheckedPosition, GameFault, Guarded
 _MOST_ROLLS = 100
 
 
+#: The players as movers, by their numbers.
+_MOVERS: tuple[Mover, Mover, Mover] = (0, 1, 2)
+
+
 class Refused(Exception):
     """A request is refused, with a code for programs and a text for people.
 
@@ -244,7 +248,7 @@ class Match:
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
-        rolls = self._rolls(after, self.ply + 1)
+        rolls = self._rolls(after, self.ply + 1) if self.dice else ()
         credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
         if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
@@ -263,6 +267,8 @@ class Match:
 
     def rolls_after(self, ply: int) -> tuple[int, ...]:
         """The rolls that follow move number `ply`."""
+        if self.dice is None:
+            return ()
         end = ply + 1
         while end < self.ply and self._movers[end] == 0:
             end += 1
@@ -359,7 +365,7 @@ class Match:
     def _rolls(self, position: CheckedPosition, ply: int) -> list[tuple[int, CheckedPosition]]:
         """The rolls from a position before move number `ply` on, with the positions after them."""
         rolls: list[tuple[int, CheckedPosition]] = []
-        if not self.dice:
+        if self.dice is None:
             return rolls
         while position.to_move == 0 and not position.winner:
             rolls.append(self._game.roll(position.state, self.dice.at(ply + len(rolls))))
@@ -370,8 +376,7 @@ class Match:
         return rolls
 
     def _append(self, action: int, after: CheckedPosition) -> None:
-        mover = self._to_move[-1]
-        self._movers.append(1 if mover == 1 else 2 if mover == 2 else 0)
+        self._movers.append(_MOVERS[self._to_move[-1]])
         self._checked = after
         self.position = self.position.after(action, after.state)
         self._to_move.append(after.to_move)

@@ -586,7 +586,9 @@ class MatchRoom:
     def _send_update(
         self, session: Session, ply: int, clocks: Clocks | None, re: RequestId | None
     ) -> None:
-        legal = self._legal_moves(session, ply + 1 + len(self.match.rolls_after(ply)))
+        legal = None
+        if session.hello.views:
+            legal = self._legal_moves(session, ply + 1 + len(self.match.rolls_after(ply)))
         update = self._view.update(ply, clocks, _audience(session), re, legal)
         self._context.send_to(session, update)
 

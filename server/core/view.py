@@ -124,7 +124,9 @@ class MatchView:
         """The message about move number `ply`, with the clocks after it."""
         match, rolls = self._match, self._match.rolls_after(ply)
         after = ply + 1 + len(rolls)
-        views = (self.position(each) for each in range(ply + 1, after)) if audience.views else ()
+        views: tuple[PositionView | None, ...] = ()
+        if rolls and audience.views:
+            views = tuple(map(self.position, range(ply + 1, after)))
         return Update(
             re=re,
             match=match.id,
@@ -136,7 +138,7 @@ class MatchView:
             to_move=match.to_move_at(after),
             clocks=clocks,
             legal_actions=self.legal_actions(after) if audience.legal_actions else None,
-            views=tuple(each for each in views if each),
+            views=tuple(filter(None, views)) if views else (),
             view=self.position(after) if audience.views else None,
             legal_moves=legal_moves,
         )

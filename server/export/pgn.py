@@ -78,9 +78,9 @@ def _game(game: str) -> Iterator[tuple[str, str]]:
         yield "Variant", game
         if given.name in _GAME_TYPES:
             yield "GameType", _GAME_TYPES[given.name]
-    elif fen := given.options.get("fen"):
+    if fen := given.options.get("fen"):
         yield "SetUp", "1"
-        yield "FEN", fen
+        yield "FEN", fen.replace(";", ",")
 
 
 def _bots(bots: tuple[str | None, str | None]) -> Iterator[tuple[str, str]]:

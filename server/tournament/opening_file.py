@@ -488,8 +488,9 @@ LENIENT = (*OF_GAMES, "epd")
 def kind_of(path: str, text: str) -> str:
     """Return the format of a file, by the end of its name or its first line; "list" for others."""
     kind = path.rpartition(".")[2].lower()
-    first = next((line.strip() for line in text.split("\n") if line.strip()), "")
-    if _POSITION.match(first.strip('"')):
+    lines = (line.strip() for line in text.split("\n"))
+    first = next((line for line in lines if line and line[0] not in "#%"), "")
+    if kind in ("epd", "fen") or _POSITION.match(first.strip('"')):
         return "epd"
     if kind in OF_GAMES:
         return kind

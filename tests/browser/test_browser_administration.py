@@ -12,7 +12,7 @@ from playout.commands.text import counted
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account
 from playout.server.storage import Database
-from support.accessibility import require_axe, serious_faults
+from support.accessibility import accessibility_faults, require_axe
 from support.browser import BrowserSite, BrowserUsers, start_match
 from support.raw_client import RawClient
 from support.waiting import wait_until
@@ -59,7 +59,7 @@ def answer(page: Page, text: str = "") -> None:
 
 def row_of(page: Page, name: str) -> Locator:
     return (
-        page.get_by_role("region", name="Accounts", exact=True)
+        page.get_by_role("group", name="Accounts", exact=True)
         .get_by_role("row")
         .filter(has=page.get_by_role("link", name=name, exact=True))
     )
@@ -78,7 +78,7 @@ def test_an_administrators_round(people: BrowserUsers, site: BrowserSite, boss: 
     expect(page.get_by_role("alert")).to_contain_text("'Boss' is registered")
     page.get_by_label("Names, one on each line").fill("\n\n".join(NAMES))
     page.get_by_role("button", name="Create", exact=True).click()
-    links = page.get_by_role("region", name="Links of accounts").get_by_role("row")
+    links = page.get_by_role("group", name="Links of accounts").get_by_role("row")
     expect(links).to_have_count(1 + len(NAMES))
     expect(page.locator("#found")).to_have_text(f"{1 + len(NAMES)} found")
     addresses = [each.inner_text() for each in links.locator("code").all()]
@@ -124,15 +124,15 @@ def test_an_administrators_round(people: BrowserUsers, site: BrowserSite, boss: 
 
     # The state of the server, and no markup of a name.
     page.get_by_text("The limits and terms in force").click()
-    expect(page.get_by_role("region", name="Limits")).to_contain_text("--bots-per-account")
-    expect(page.get_by_role("region", name="Metrics")).to_contain_text("playout_sessions")
+    expect(page.get_by_role("group", name="Limits")).to_contain_text("--bots-per-account")
+    expect(page.get_by_role("group", name="Metrics")).to_contain_text("playout_sessions")
     expect(page.locator("#bots")).to_contain_text("random")
     assert page.locator("#administration b:text-is('Bob')").count() == 0
     require_axe()
     for width, scheme in ((1280, "light"), (360, "dark")):
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)
-        assert serious_faults(page) == []
+        assert accessibility_faults(page) == []
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wide) == 0
     assert people.faults == []
@@ -175,7 +175,7 @@ def test_a_password_and_a_code_let_other_devices_in_which_are_logged_out(
     devices = dialog.get_by_role("listitem")
     expect(devices).to_have_count(3)
     expect(devices.first).to_contain_text("this browser")
-    assert serious_faults(page) == []
+    assert accessibility_faults(page) == []
     dialog.get_by_role("button", name="Log out Chrome, Linux").first.click()
     expect(devices).to_have_count(2)
     expect(phones[0].locator("#connection")).to_contain_text("this device was logged out")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.accessibility import require_axe, serious_faults
+from support.accessibility import accessibility_faults, require_axe
 from support.browser import (
     BrowserSite,
     BrowserUsers,
@@ -151,13 +151,13 @@ def test_all_is_done_by_keyboard_and_accessible(page: Page, played: str) -> None
         if not page.evaluate(in_table):
             page.keyboard.press("Tab")
     expect(page.locator("#board .layer.hint > g")).to_have_count(1)
-    assert serious_faults(page) == []
+    assert accessibility_faults(page) == []
     page.keyboard.press("Enter")
     expect(page.locator("#own-moves-text")).to_have_text(re.compile(r"^5 \d$"))
 
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="dark")
-    assert serious_faults(page) == []
+    assert accessibility_faults(page) == []
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= page.evaluate("document.documentElement.clientWidth"), f"{wide} px"
     page.set_viewport_size({"width": 1280, "height": 900})

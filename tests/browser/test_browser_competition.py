@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from playout.commands import html_page
-from support.accessibility import require_axe, serious_faults
+from support.accessibility import accessibility_faults, require_axe
 from support.browser import PATIENCE_S
 from support.commands import run
 from support.competitions import Cup, require_sandbox
@@ -89,7 +89,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
             assert (field["y"] + field["height"] <= standings["y"]) == is_below
             assert page.locator(".standing td").first.evaluate("cell => cell.offsetHeight") >= 52
             page.emulate_media(color_scheme="dark" if is_below else "light")
-            assert serious_faults(page) == []
+            assert accessibility_faults(page) == []
         page.set_viewport_size({"width": 1280, "height": 900})
         page.get_by_role("button", name="1", exact=True).click()
         expect(page.locator("#steps .bad")).to_have_text(["check"])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.accessibility import require_axe, serious_faults
+from support.accessibility import accessibility_faults, require_axe
 from support.browser import MOVES, OVER, BrowserSite, BrowserUsers, running_site
 
 #: The words of English pages that no German page has, and names that it has.
@@ -48,7 +48,7 @@ def test_a_person_chooses_german_and_plays(people: BrowserUsers, site: BrowserSi
     page.get_by_label("Language").select_option("de")
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator("#summary")).to_have_text("Tic-Tac-Toe · random · 5 Minuten + 3 Sekunden")
-    assert not serious_faults(page)
+    assert not accessibility_faults(page)
     page.get_by_role("button", name="Spielen", exact=True).click()
     page.wait_for_url("**/matches/*")
     status = page.locator("#status")
@@ -57,7 +57,7 @@ def test_a_person_chooses_german_and_plays(people: BrowserUsers, site: BrowserSi
     page.locator(MOVES).first.click()
     expect(page.locator("#moves li")).to_have_count(2)
     expect(status).to_have_text("Sie sind am Zug")
-    assert not serious_faults(page)
+    assert not accessibility_faults(page)
     page.locator("#entry-move").fill("z9")
     page.locator("#entry-play").click()
     expect(page.locator("#entry-fault")).to_contain_text("„z9“ ist hier nicht möglich.")

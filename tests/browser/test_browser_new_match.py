@@ -143,6 +143,13 @@ def test_a_server_without_bots_offers_no_level(chromium: Browser, tmp_path: Path
         expect(page.locator("#new-bots label")).to_have_text(names)
         expect(page.locator("#bot-hint")).to_have_text("This server starts no bots.")
         expect(page.locator("#people-choice")).to_be_visible()
+        # Empty pages offer something to do on the page, and no command at first.
+        for path in ("tournaments", "ladders", "players", "matches"):
+            page.goto(f"{site.address}/{path}")
+            expect(page.locator(".empty a").first).to_be_visible()
+            expect(page.locator("main code").filter(visible=True)).to_have_count(0)
+        page.locator(".empty a").first.click()
+        expect(page.locator("#start")).to_be_visible()
         page.close()
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from playout import games
 from playout.protocol.analyst import Puzzle
 from playout.server.storage.database import shipped_puzzles
-from support.accessibility import require_axe, serious_faults
+from support.accessibility import accessibility_faults, require_axe
 from support.browser import BrowserSite, BrowserUsers, running_site, tab_to, walk
 from support.raw_client import RawClient
 from support.waiting import wait_until
@@ -111,10 +111,10 @@ def test_a_puzzle_is_solved_by_keyboard_and_accessible(page: Page) -> None:
     require_axe()
     puzzle = puzzle_of("connect_four")
     page.goto("/puzzles")
-    assert serious_faults(page) == []
+    assert accessibility_faults(page) == []
     page.goto(f"/puzzles/connect_four?puzzle={puzzle.id}")
     expect(status(page)).to_have_text("Find the only move that wins.")
-    assert serious_faults(page) == []
+    assert accessibility_faults(page) == []
     then = puzzle.solution
     while then:
         column = then[0].action
@@ -126,7 +126,7 @@ def test_a_puzzle_is_solved_by_keyboard_and_accessible(page: Page) -> None:
     expect(status(page)).to_have_text("Solved.")
     next_ = page.get_by_role("button", name="Next puzzle")
     tab_to(page, next_.element_handle())
-    assert serious_faults(page) == []
+    assert accessibility_faults(page) == []
 
 
 def test_the_first_attempt_of_an_account_is_rated(page: Page) -> None:

@@ -18,9 +18,9 @@ from support import scale
 from support.accessibility import (
     AccessibleNode,
     ScreenReader,
+    accessibility_faults,
     require_axe,
     screen_reader,
-    serious_faults,
 )
 from support.browser import BrowserSite, BrowserUsers, arrive, moves_in, own_result_in
 from support.variants import seen, small
@@ -57,7 +57,7 @@ def test_a_match_is_played_by_what_a_screen_reader_says(
         dialog = wait_until(lambda: next(reader.tree().all("dialog"), None))
         assert_is_position(dialog, record)
         require_axe()
-        assert serious_faults(page) == []
+        assert accessibility_faults(page) == []
 
 
 def play(reader: ScreenReader, draw: random.Random) -> list[str]:

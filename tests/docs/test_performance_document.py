@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks import __main__ as bench_command
 from benchmarks.__main__ import DOCUMENT, MARKER, listed, rewritten
+from playout.ratings.evidence import Share
 from testbed.bench import Column, ResultTable, Target
-from testbed.measure import Sample, Share
+from testbed.measure import Sample
 
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 NAMES = {

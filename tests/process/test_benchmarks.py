@@ -15,9 +15,9 @@ from playout import games, players
 from playout.games import Position
 from playout.players import Limit, SpecError
 from playout.players.comparison.pairs import PairTask, openings, play_task
+from playout.ratings.evidence import Share
 from support import scale
 from testbed.bench import Column, ResultTable, output
-from testbed.measure import Share
 from testbed.openspiel import position
 from testbed.positions import middle, opening
 

@@ -18,7 +18,8 @@ from support.raw_client import RawClient
 from support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-AGENTS = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+AGENTS = DOCUMENT.partition("## An agent on a server")[2]
 
 
 def agent(

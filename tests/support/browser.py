@@ -270,7 +270,7 @@ def walk(page: Page, target: ElementHandle) -> None:
 def moves_on(page: Page) -> list[str]:
     """Return the moves in the page's list."""
     names: list[str] = page.locator(".move").evaluate_all(
-        "moves => moves.map((move) => move.ariaLabel ?? move.lastChild.textContent)"
+        "moves => moves.map((move) => move.title || move.lastChild.textContent)"
     )
     return names
 

@@ -38,6 +38,7 @@ from testbed.machine import set_name
 
 #: The modules of the commands; the function is `main`.
 MODULES = {
+    "playout-agents": "playout.agents.agents_command",
     "playout-bridge": "playout.bridges.bridge_command",
     "playout-competition": "playout.competition.competition_command",
     "playout-engine": "playout.players.engines.engine_command",

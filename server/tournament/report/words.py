@@ -31,12 +31,18 @@ def elo(estimate: Estimate) -> str:
         if estimate.low is not None and estimate.high is not None:
             below, above = estimate.value - estimate.low, estimate.high - estimate.value
             if max(below, above) > _ONE_SIDED * min(below, above):
-                return f"{estimate.value:+.0f} ({estimate.low:+.0f} to {estimate.high:+.0f})"
+                ends = f"{_signed(estimate.low, 0)} to {_signed(estimate.high, 0)}"
+                return f"{_signed(estimate.value, 0)} ({ends})"
         error = "" if estimate.error is None else f" ± {estimate.error:.1f}"
-        return f"{estimate.value:+.1f}{error}"
+        return f"{_signed(estimate.value, 1)}{error}"
     if estimate.low is not None:
         return f"> {estimate.low:.0f}"
     return UNKNOWN if estimate.high is None else f"< {estimate.high:.0f}"
+
+
+def _signed(value: float, digits: int) -> str:
+    """A rounded number with its sign: 0 is +0."""
+    return f"{round(value, digits) or 0.0:+.{digits}f}"
 
 
 def cell(cell: CrosstableCell) -> str:

@@ -47,7 +47,7 @@ def as_text(report: Report) -> str:
     """
     lines = [report.name, *filter(None, [headline(report)]), *summary(report)]
     parts = ["\n".join(line for each in lines for line in _wrapped(plain(each)))]
-    parts += ["\n".join([plain(table.title), *_aligned(table)]) for table in tables(report)]
+    parts += ["\n".join([plain(table.title), *aligned(table)]) for table in tables(report)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -58,7 +58,8 @@ def _wrapped(line: str) -> list[str]:
     )
 
 
-def _aligned(table: TextTable) -> list[str]:
+def aligned(table: TextTable) -> list[str]:
+    """Return a table as lines of plain text, in blocks of at most WIDTH columns."""
     head = [table.head] if any(table.head) else []
     if not head and table.names == len(table.head) == 2:
         return _described(table.rows)
@@ -119,22 +120,23 @@ def _filled(cell: str, width: int, *, to_the_left: bool) -> str:
 
 def as_markdown(report: Report) -> str:
     """Return the whole report as Markdown."""
-    parts = [f"# {_escaped(report.name)}"]
+    parts = [f"# {markdown(report.name)}"]
     if answer := headline(report):
-        parts.append(_escaped(answer))
-    parts.append("\n".join(f"* {_escaped(line)}" for line in summary(report)))
+        parts.append(markdown(answer))
+    parts.append("\n".join(f"* {markdown(line)}" for line in summary(report)))
     for table in tables(report):
-        parts += [f"## {_escaped(table.title)}", _markdown_table(table)]
+        parts += [f"## {markdown(table.title)}", markdown_table(table)]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(table: TextTable) -> str:
+def markdown_table(table: TextTable) -> str:
+    """Return a table as Markdown, without its title."""
     sides = ["---" if place < table.names else "--:" for place, _ in enumerate(table.head)]
-    rows = [map(_escaped, table.head), sides, *(map(_escaped, row) for row in table.rows)]
+    rows = [map(markdown, table.head), sides, *(map(markdown, row) for row in table.rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
-def _escaped(text: str) -> str:
+def markdown(text: str) -> str:
     """Return the text on one line with escaped marks, for the cell of a table."""
     return _MARKS.sub(lambda mark: "\\" + mark[0], plain(text))
 
@@ -213,7 +215,12 @@ def as_html(report: Report) -> str:
     return page(report.name, [*answer, "<ul>", *lines, "</ul>", *sections(report)])
 
 
-def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str) -> Iterator[str]:
+def no_link(_: CellEntrants) -> str:
+    """Return no address, for reports without pages of entrants."""
+    return ""
+
+
+def sections(report: Report, link: Link = no_link, tell: Tell = str) -> Iterator[str]:
     """Yield all charts and tables, each as a section with its heading."""
     if plot := charts.ratings(report, tell):
         yield section(tell("Ratings"), plot)
@@ -224,23 +231,26 @@ def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str)
             yield section(tell("Evidence over pairs"), plot)
     drawn = bracket(report, link, tell)
     if drawn:
-        yield section(tell("Bracket"), _scrolled(tell("Bracket"), drawn))
+        yield section(tell("Bracket"), scrolled(tell("Bracket"), drawn))
     for table in tables(report, with_bracket=not drawn):
-        yield section(tell(table.title), _table(table, link, tell))
+        yield section(tell(table.title), html_table(table, link, tell))
 
 
-def _table(table: TextTable, link: Link, tell: Tell) -> str:
+def html_table(table: TextTable, link: Link = no_link, tell: Tell = str) -> str:
+    """Return a table in HTML; the entrants of cells link to their pages."""
     head = "".join(
         f'<th class="{_kind(table, 0, column)}" scope="col">{shown(tell(each))}</th>'
+        if each
+        else "<td></td>"
         for column, each in enumerate(table.head)
     )
     kind, top = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
     body = "\n".join(_row(table, row, link, tell) for row, _ in enumerate(table.rows))
     written = f'<table class="{kind}">\n<thead>{top}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
-    return _scrolled(tell(table.title), written)
+    return scrolled(tell(table.title), written)
 
 
-def _scrolled(title: str, content: str) -> str:
+def scrolled(title: str, content: str) -> str:
     """Return content as a region that can be scrolled, also by keyboard, if it is wide."""
     head = f'<div class="scroll" tabindex="0" role="region" aria-label="{shown(title)}">'
     return f"{head}{content}</div>"

@@ -47,6 +47,8 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         text = f"No player has the name {name!r}. Guests have no page."
         raise HttpError(http.NOT_FOUND, text)
     match_filter = MatchFilter(player=player.name)
+    rated = [each.game for each in player.games if each.versions]
+    leaderboards = {game: await source.archive.ratings(game) for game in rated}
     return await source.render(
         "player.html",
         request.language,
@@ -57,6 +59,7 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
             )
             for each in player.games
         },
+        anchors={game: each.anchor[0] for game, each in leaderboards.items() if each.anchor},
         running=source.lookup.running(match_filter),
         ended=await source.archive.matches(match_filter, per_page=_LATEST),
     )

@@ -28,6 +28,7 @@ export async function showLogins() {
   if (!answer) return;
   part("password-state").textContent = answer.has_password ? gettext("A password is set.") : gettext("No password is set.");
   part("remove-password").hidden = !answer.has_password;
+  part("username").value = account().name; // for password managers
   part("logins").replaceChildren(...answer.logins.map(item));
 }
 

@@ -55,7 +55,7 @@ export class MoveList {
     const [before, name] = [positions[ply - 1], positions[ply]].map(({ view }) => view.name ?? "");
     const start = /^\w+(?=x)/.exec(name)?.[0];
     const text = start && before.endsWith(`x${start}`) ? name.slice(start.length) : name;
-    this.#list.lastElementChild.append(this.#button(ply, { "aria-label": name }, text));
+    this.#list.lastElementChild.append(this.#button(ply, { title: name }, text));
   }
 
   #button(ply, attributes, ...children) {

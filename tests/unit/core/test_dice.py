@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,9 @@ from playout.protocol.dice import Dice, verified_rolls
 from playout.protocol.messages import (
     AnswerOffer,
     Code,
+    CreateTournament,
     Ended,
+    Error,
     Event,
     Move,
     Offer,
@@ -26,11 +29,13 @@ from playout.protocol.messages import (
     Update,
     Watch,
 )
+from playout.protocol.tournament_spec import Adjudication
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match
 from playout.server.export import jsonl
 from playout.server.model.records import MatchStarted, MovePlayed
-from support.hub_harness import HubHarness, MemoryClient, match_between
+from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
+from support.ladders import LadderPlay
 from support.restarts import kept_of, restarted
 from support.tournaments import Bots, member, new_tournament, spec_of
 from support.variants import CHANCE
@@ -285,3 +290,55 @@ def test_a_line_with_another_commitment_is_refused() -> None:
     other = line.replace(stored.started.dice_key, "0f" * 32)
     with pytest.raises(jsonl.BadLine, match="whose SHA-256 is the commitment"):
         jsonl.read(other)
+
+
+def test_a_ladder_begins_pairs_of_one_opening_with_different_rolls_after_it(tmp_path: Path) -> None:
+    """Also after the hub was killed, with what a real database has stored."""
+    play = LadderPlay(tmp_path, {}, "backgammon")
+    play.enter("Ann")
+    play.enter("Bob")
+    play.play(3)
+    before = {match: room.match for match, room in play.harness.hub.rooms.items()}
+    play.kill()
+    again = {match: room.match for match, room in play.harness.hub.rooms.items()}
+    assert before.keys() == again.keys()
+    for match, played in again.items():
+        assert played.dice == before[match].dice
+        assert played.position.moves == before[match].position.moves
+    play.play(1)
+    play.ended()
+    matches = sorted(play.database.matches(), key=lambda each: each.started.match)[:4]
+    for first, second in zip(matches[::2], matches[1::2], strict=True):
+        openings = [
+            tuple(m.action for m in each.moves[: each.started.opening]) for each in (first, second)
+        ]
+        assert openings[0] == openings[1]
+        assert len(openings[0]) == 4
+        assert first.started.dice_key != second.started.dice_key
+    play.database.close()
+
+
+def test_a_match_by_correspondence_continues_with_the_same_rolls() -> None:
+    harness = HubHarness()
+    ann, bob = (harness.client(name, guest=False, role="human") for name in ("Ann", "Bob"))
+    match = match_between(ann, bob, game="pig", clock="259200/move")
+    play_on(harness, (ann, bob), match, 5)
+    again = restarted(harness, after_s=86_400.0)
+    assert again.matches[match].position.moves == harness.matches[match].position.moves
+    twice = [
+        play_on(
+            hub, (hub.client("Ann", session=ann.token), hub.client("Bob", session=bob.token)), match
+        )
+        for hub in (again, restarted(harness, after_s=86_400.0))
+    ]
+    assert twice[0] == twice[1]
+
+
+def test_proofs_are_refused_with_a_game_with_chance() -> None:
+    client = administrator(HubHarness(), "Zoe")
+    rules = Adjudication(proofs=True)
+    spec = spec_of(games=("tic_tac_toe", "pig"), adjudication=rules)
+    (error,) = client.say(CreateTournament(spec=spec))
+    assert isinstance(error, Error)
+    assert error.code is Code.BAD_TOURNAMENT
+    assert "no results of games with chance are proven, such as pig" in error.text

@@ -89,7 +89,7 @@ def test_the_rules_of_a_game_do_not_depend_on_other_games() -> None:
     assert "playout.games.connect_four" not in compilation_cache._closure("playout.games.othello")
 
 
-#: Loads a game, and prints the file of its rules and what is announced.
+#: Loads a game, and prints what is announced, whether SciPy is imported, and the file of its rules.
 LOAD = """
 import contextlib, sys
 from playout import games
@@ -101,6 +101,7 @@ def announced(text):
 
 games.announce_compilation(announced)
 games.load("nim")
+print("scipy.linalg" in sys.modules)
 print(sys.modules["playout.games.nim"].__file__)
 """
 
@@ -122,7 +123,8 @@ def test_another_copy_of_the_same_sources_finds_what_the_first_has_compiled(
             text=True,
             check=True,
         )
-        *texts, path = done.stdout.splitlines()
+        *texts, imported, path = done.stdout.splitlines()
+        assert imported == "False"
         assert Path(path) == package / "games" / "nim.py"
         announced.append({text.split()[1] for text in texts})
     assert announced == [{"playout.games.core.random", "playout.games.nim"}, set()]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 
+import draughts
+import pytest
 from draughts.core.game import BLACK, WHITE
 from draughts.core.game import Game as PeerGame
 
 from playout import games
+from playout.games import SpecError
 from support.scale import repetitions
 
 
@@ -92,3 +96,50 @@ def test_captured_pieces_stay_until_the_end_of_the_capture() -> None:
     assert game.view(state).note == "3 must capture again"
     state = game.next_state(state, game.parse_action(state, "3x14"))
     assert sum(game.view(state).cells) == 1 + 2
+
+
+START = "W:W31;32;33;34;35;36;37;38;39;40;41;42;43;44;45;46;47;48;49;50:B1-20"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"draughts(fen={START})", "draughts"),
+        ("draughts(fen=W:W31-50:B1-20:H0:F1)", "draughts"),
+        ("draughts(fen=b : B K6;05 : w 31;k40 .)", "draughts(fen=B:W31;K40:B5;K6)"),
+        ("checkers(fen=B:W21-32:B1-12)", "checkers"),
+        ("checkers(fen=W:WK3;10:BK20)", "checkers(fen=W:WK3;10:BK20)"),
+    ],
+)
+def test_a_position_is_a_first_position(text: str, expected: str) -> None:
+    game = games.load(text)
+    assert str(game) == str(games.load(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("fen", "fault"),
+    [
+        ("", "cannot read the option"),
+        ("W:W31", "write W or B"),
+        ("W:W31:W1", "write W or B"),
+        ("W:Wx:B1", "write W or B"),
+        ("W:W51:B1", "51 is no square"),
+        ("W:W31:B31", "31 is no square, or is there twice"),
+        ("W:W5:B1", "a man on 5 would be a king"),
+        ("W:W31:B", "each player has 1 to 20 pieces"),
+        ("W:W31-50;30:B1", "each player has 1 to 20 pieces"),
+        ("W:W50:B45;40;44;39", "the match is over there"),
+    ],
+)
+def test_a_position_without_a_match_is_refused(fen: str, fault: str) -> None:
+    with pytest.raises(SpecError, match=fault):
+        games.load(f"draughts(fen={fen})")
+
+
+def test_a_position_is_that_of_pydraughts_with_its_moves() -> None:
+    text = "B:W25,27,K32,35,50:B1,2,K9,10,19,20"
+    game = games.beginning_at(games.load("draughts"), text)
+    board = draughts.Board(variant="standard", fen=text)
+    first = {(each.squares[0], each.squares[-1]) for each in game.turns(game.initial_state())}
+    moves = [re.split("[x-]", move.pdn_move) for move in board.legal_moves()]
+    assert first == {(each[0], each[-1]) for each in moves}

@@ -73,6 +73,7 @@ def test_the_move_that_was_played_is_reported(played: int) -> None:
         (order("uct", 3, 7), "move 2 is not legal: action 7"),
         (order("uct", *[0, 1] * 3, 0), "the game is over in this position"),
         (order("uct", *[0, 1] * 4), "the game is over before move 8"),
+        (order("uct", 0, game="pig"), "a roll follows in this position"),
     ],
 )
 def test_a_position_that_cannot_be_analysed_is_refused(wanted: AnalysisOrder, text: str) -> None:

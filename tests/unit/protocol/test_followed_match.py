@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from playout import games
 from playout.games import IllegalAction, Position
@@ -46,6 +47,29 @@ def followed(*moves: int) -> list[FollowedMatch]:
         FollowedMatch(started=event, latest=event),
         MatchByRules(started=event, latest=event, position=position),
     ]
+
+
+def test_rolls_are_moves_of_their_own() -> None:
+    pig = games.load("pig")
+    begin, after = Position(pig), Position(pig, [0, 4])
+    event = Started(
+        match="m", game="pig", players=("Ann", "Bob"), seat=1, clock="none", moves=(), to_move=1,
+        state=begin.state,
+    )  # fmt: skip
+    roll = Update(
+        match="m", ply=0, player=1, action=0, rolls=(4,), state=after.state, to_move=1
+    )  # fmt: skip
+    for match in (
+        FollowedMatch(started=event, latest=event),
+        MatchByRules(started=event, latest=event, position=begin),
+    ):
+        assert [match.updated(roll), match.updated(roll)] == [True, False]
+        assert match.ply == 2
+    assert isinstance(match, MatchByRules)
+    assert match.position == after
+    other = MatchByRules(started=event, latest=event, position=begin)
+    with pytest.raises(IllegalAction):
+        other.updated(structs.replace(roll, rolls=(3,)))
 
 
 def test_moves_are_added_once_and_taken_back() -> None:

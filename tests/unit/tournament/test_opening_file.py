@@ -363,8 +363,8 @@ def test_each_position_of_epd_and_fen_is_an_opening(name: str, line: str, number
         ("rnbqkbnr/8/8/8/8/8/8/8 w - -", "chess", "each player has one king"),
         (f"{PLACED[:-6]}HAha - 0 1", "chess", "castling is some of KQkq"),
         ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "chess", "the match is over there"),
-        ("7K/5Q2/6k1/8/8/8/8/8 w - - 0 1", "draughts", "draughts begins with no other position"),
-        ("W:W31-50:B1-20", "draughts", "draughts begins with no other position"),
+        ("7K/5Q2/6k1/8/8/8/8/8 w - - 0 1", "draughts", "cannot read the position"),
+        ("W:W31-50:B1-20", "othello", "othello begins with no other position"),
     ],
 )
 def test_a_position_that_the_game_refuses_is_an_error(line: str, game: str, told: str) -> None:
@@ -420,3 +420,10 @@ def test_arbitrary_files_of_any_game_give_openings_or_errors(
             assert len(str(found)) < 1000
         else:
             assert isinstance(named(rules, found), str)
+
+
+@pytest.mark.parametrize("name", ["book.epd", "book.fen", "book.txt"])
+def test_positions_may_follow_comments(name: str) -> None:
+    line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -"
+    (found,) = opening_file.read(name, f'# a book\n\n{line} id "1";\n', games.load("chess"))
+    assert found == (3, PlayableOpening((), f"{line} 0 1"))

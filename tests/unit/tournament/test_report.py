@@ -18,7 +18,7 @@ from rich.cells import cell_len
 
 from playout.commands.text import UNKNOWN
 from playout.ratings.evidence import Pentanomial
-from playout.server.tournament.report import FORMATS, charts, writer, writers
+from playout.server.tournament.report import FORMATS, charts, words, writer, writers
 from playout.server.tournament.report.values import (
     CrosstableCell,
     Estimate,
@@ -152,6 +152,11 @@ def test_two_entrants_have_their_difference_as_csv() -> None:
     first, second = list(csv.reader(writer("csv")(report).splitlines()))[1:]
     assert first[-4:] == ["120.0", "100.0", "40.0", "240.0"]
     assert second[-4:] == ["-120.0", "100.0", "-240.0", "-40.0"]
+
+
+def test_a_difference_that_is_rounded_to_0_has_no_minus() -> None:
+    assert words.elo(Estimate(value=-0.04, error=550.0)) == "+0.0 ± 550.0"
+    assert words.elo(Estimate(value=-0.4, low=-1000.0, high=0.2)) == "+0 (-1000 to +0)"
 
 
 def test_as_text_long_lines_continue_below() -> None:

@@ -1,0 +1,123 @@
+"""Positions as prompts for a language model, and the moves of its answers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from dataclasses import dataclass
+
+from playout import games
+from playout.commands.text import beginning
+from playout.games import BoardView, IllegalAction, Position
+from playout.games.core import spec
+from playout.games.core.view import cell_text, legend
+
+#: The messages of a request, in the form of OpenAI's chat completions.
+Messages = list[dict[str, str]]
+#: How a board is written.
+BOARDS = ("text", "coordinates", "json")
+#: The marker of the move in a line of an answer, and the characters around a move, of Markdown.
+_MOVE, _MARKS = re.compile(r"\W{0,9}MOVE\W{0,3}:(.*)", re.IGNORECASE), " \t*`\"'."
+#: Maximum number of characters of a move, and of an answer that is quoted to its model.
+_LONGEST, _MOST_QUOTED = 100, 200
+
+
+@dataclass(frozen=True)
+class PromptForm:
+    """How a prompt shows a position.
+
+    `legal`: whether it lists the legal moves. `history`: whether it lists the moves so far.
+    """
+
+    board: str = "text"
+    legal: bool = True
+    history: bool = True
+
+    def __str__(self) -> str:
+        lists = [] if self.legal else ["legal moves not listed"]
+        return ", ".join([self.board, *lists, *([] if self.history else ["position alone"])])
+
+
+def prompt(position: Position, form: PromptForm) -> str:
+    """Return the prompt for the player to move."""
+    game, player = position.game, position.to_move
+    name = spec.parse(str(game)).name
+    view = game.view(position.state)
+    parts = [
+        f"You are player {player} in a match of {games.title(str(game))}.",
+        f"Rules: {games.describe(name).about}",
+        f"Position, with player {player} to move:\n{_board(position, view, form)}",
+    ]
+    if form.history:
+        moves = [position.move_name(ply) for ply in range(position.ply)]
+        parts.append(f"Moves so far: {', '.join(moves) or 'none'}")
+    if form.legal:
+        names = map(position.name, position.legal_actions)
+        parts.append(f"Legal moves: {', '.join(names)}")
+    elif not game.has_chance:
+        first = Position(game)
+        example = first.name(first.legal_actions[0])
+        parts.append(f"A move is written like this one of the first position: {example}")
+    parts.append("Choose one legal move, and end your answer with this line:\nMOVE: the move")
+    return "\n\n".join(parts)
+
+
+def _board(position: Position, view: BoardView, form: PromptForm) -> str:
+    if form.board == "text" or view.geometry == "text":
+        parts = [position.game.show(position.state)]
+    elif form.board == "json":
+        cells = [cell_text(view, view, place) for place in range(len(view.cells))]
+        rows = [cells[row * view.columns :][: view.columns] for row in range(view.rows)]
+        told = {"columns": view.column_labels, "row_names": view.row_labels, "rows": rows}
+        parts = [json.dumps(told, ensure_ascii=False), view.note]
+    else:
+        parts = [_coordinates(view), view.note]
+    if view.geometry != "text":
+        parts.append(legend(view, view))
+    return "\n".join(filter(None, parts))
+
+
+def _coordinates(view: BoardView) -> str:
+    """Return the cells of each kind of piece; a row without a name has its number from the top."""
+    found: dict[str, list[str]] = {}
+    for place, owner in enumerate(view.cells):
+        row, column = divmod(place, view.columns)
+        text = cell_text(view, view, place)
+        label = f"{view.column_labels[column]}{view.row_labels[row] or f' in row {row + 1}'}"
+        name = view.cell_labels[place] if view.cell_labels else label
+        if view.counts:
+            if text != name or view.geometry != "points":  # of an empty point, only the name
+                found.setdefault("cells", []).extend([text] if text else [])
+        elif owner:
+            found.setdefault(text, []).append(name)
+    board = f"{view.rows} rows and {view.columns} columns"
+    return "\n".join([board, *(f"{text}: {', '.join(names)}" for text, names in found.items())])
+
+
+def move_of(position: Position, answer: str) -> int:
+    """Return the action that an answer names. Raises IllegalAction, with a reason for people.
+
+    It is what follows the last `MOVE:`, or the whole answer if that is one line without it.
+    """
+    lines = answer.strip().splitlines()
+    marked = (found[1] for line in reversed(lines) if (found := _MOVE.match(line)))
+    named = next(marked, answer.strip()).lstrip(_MARKS).rstrip()
+    if not named or len(named) > _LONGEST or "\n" in named:
+        raise IllegalAction("the answer names no move")
+    name = named
+    while name:  # a mark may belong to the name, as in backgammon
+        with contextlib.suppress(IllegalAction):
+            return position.game.parse_action(position.state, name)
+        name = name[:-1] if name[-1] in _MARKS else ""
+    raise IllegalAction(f"{beginning(named, _LONGEST)!r} is not a legal move")
+
+
+def correction(answer: str, fault: str) -> Messages:
+    """Return the messages after an answer that cannot be used: the answer, and the fault."""
+    told = (
+        f"This answer cannot be used: {fault}. The position is the same. Choose a legal move, and "
+        "end your answer with this line:\nMOVE: the move"
+    )
+    said = beginning(answer, _MOST_QUOTED) or "(nothing)"
+    return [{"role": "assistant", "content": said}, {"role": "user", "content": told}]

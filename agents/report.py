@@ -1,0 +1,262 @@
+"""The report of a benchmark: one HTML page, JSON, CSV, Markdown and plain text.
+
+Answers are texts of strangers: they are shown without control characters, and escaped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from playout.agents.benchmark_file import Benchmark, Contest
+from playout.agents.journal import BenchmarkJournal, MatchRecord
+from playout.agents.measures import Estimated, Measured, ended, measured
+from playout.commands.html_page import page, section, shown
+from playout.commands.text import UNKNOWN, beginning, counted, csv_text
+from playout.games import Position
+from playout.players.nets.files import write_atomically
+from playout.server.tournament.report.tables import TextTable
+from playout.server.tournament.report.writers import aligned, html_table, markdown, markdown_table
+
+#: The version of the report as JSON, which grows when fields change.
+JSON_VERSION = 1
+#: The name of all games together.
+ALL = "all games"
+#: Characters of an answer, and moves, that an example shows.
+_SHOWN, _MOST_MOVES = 400, 200
+_MEASURES = ("elo", "elo_by_play", "lead", "illegal_first", "illegal_last", "tokens", "seconds")
+
+
+@dataclass(frozen=True)
+class BenchmarkReport:
+    """The results of a benchmark so far."""
+
+    benchmark: Benchmark
+    journal: BenchmarkJournal
+    contests: Sequence[Contest]
+    #: Why it has not played all pairs; empty if it has.
+    reason: str
+    measures: Sequence[Measured]
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, journal: BenchmarkJournal, reason: str) -> BenchmarkReport:
+        """Return the report of a benchmark, which was stopped for a reason."""
+        contests = list(benchmark.contests())
+        return cls(benchmark, journal, contests, reason, measured(benchmark, journal, contests))
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the four files of the report; return their paths. Raises OSError."""
+        texts = {"html": self.html(), "json": self.json(), "csv": self.csv(), "md": self.markdown()}
+        for kind, text in texts.items():
+            write_atomically(folder / f"report.{kind}", text.encode())
+        return [folder / f"report.{kind}" for kind in texts]
+
+    # What it tells.
+
+    def tables(self) -> list[TextTable]:
+        """Return the tables of models, of games and of forfeits."""
+        found = [self._models(), self._games(), self._forfeits()]
+        return [each for each in found if each.rows]
+
+    @property
+    def _whole(self) -> str:
+        """The game of the measures in all games."""
+        return "" if len(self.benchmark.games) > 1 else str(self.benchmark.games[0])
+
+    def _models(self) -> TextTable:
+        head = ("model", "Elo", "Elo by play", "place", "won, tied, lost", "forfeits")
+        more = ("illegal first", "illegal last", "tokens", "seconds")
+        paid = ("cost",) if self.journal.cost else ()
+        rows = [
+            (
+                each.name,
+                _elo(each.elo),
+                _elo(each.elo_by_play),
+                f"{each.nearest} {_elo(each.lead)}" if each.nearest else UNKNOWN,
+                f"{each.won}, {each.tied}, {each.lost}",
+                str(each.forfeits),
+                _share(each.illegal_first),
+                _share(each.illegal_last),
+                _number(each.tokens, 0),
+                _number(each.seconds, 2),
+                *(f"{each.cost:.4g}" for _ in paid),
+            )
+            for each in self._ranked()
+            if each.is_model
+        ]
+        return TextTable("Models", (*head, *more, *paid), rows, 1)
+
+    def _ranked(self) -> list[Measured]:
+        """Return the measures in all games, the strongest first."""
+        found = [each for each in self.measures if each.game == self._whole]
+        return sorted(found, key=lambda each: -each.elo.value if each.elo else 9e9)
+
+    def _games(self) -> TextTable:
+        games = [str(each) for each in self.benchmark.games]
+        elos = {(each.name, each.game): _elo(each.elo) for each in self.measures}
+        rows = [(each.name, *(elos[each.name, game] for game in games)) for each in self._ranked()]
+        return TextTable("Elo by game", ("contestant", *games), rows, 1)
+
+    def _forfeits(self) -> TextTable:
+        found = Counter[tuple[str, str]]()
+        for match in self._matches():
+            if match.result and match.result.forfeit:
+                loser = match.started.players[2 - match.result.winner]
+                found[loser, beginning(match.result.forfeit, 100)] += 1
+        most = found.most_common(20)
+        rows: list[tuple[str, ...]] = [(*both, str(number)) for both, number in most]
+        return TextTable("Forfeits", ("model", "reason", "matches"), rows, 2)
+
+    def _matches(self) -> Iterator[MatchRecord]:
+        for game in self.benchmark.games:
+            yield from ended(self.journal, self.contests, str(game))
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know to judge the numbers."""
+        matches = list(self._matches())
+        ties = sum(1 for each in matches if each.result and each.result.winner < 0)
+        forfeits = sum(1 for each in matches if each.result and each.result.forfeit)
+        anchors = self.benchmark.anchors
+        zero = f"{anchors[0].name} has 0" if anchors else "the average of the models is 0"
+        calibrated = " The error has that of the other opponents' ratings in it." if anchors else ""
+        notes = [
+            f"{counted(len(matches), 'match')}, of which {ties} tied and {forfeits} forfeited. "
+            f"At most {counted(self.benchmark.pairs, 'pair')} for each contest; each pair is two "
+            f"matches from one opening of {self.benchmark.plies} random plies, with colours "
+            "swapped.",
+            f"Elo: in each game, {zero}.{calibrated} Intervals are at 95 %; they treat matches as "
+            "independent. A forfeit is a loss; Elo by play leaves these matches out.",
+            "Place: the nearest opponent, and the Elo relative to it.",
+            "Illegal first: the share of moves whose first answer was no legal move. Illegal last: "
+            f"after {counted(self.benchmark.retries, 'retry').replace('retrys', 'retries')}, which "
+            "forfeits the match. A move without a choice is played without asking.",
+            "Tokens and seconds are for a move, with all attempts.",
+            "Left out: the share of moves that keep the exact value of solved positions.",
+        ]
+        if self.benchmark.certain:
+            notes.append(
+                f"A model has no more pairs in a game once its place is known to "
+                f"±{self.benchmark.certain:g} Elo."
+            )
+        if self.journal.repeated:
+            notes.append(
+                f"{counted(self.journal.repeated, 'request')} sent again, because the benchmark "
+                "ended before the answer: a provider without idempotent requests may charge both."
+            )
+        return [*notes, *([f"Stopped: {self.reason}"] if self.reason else [])]
+
+    # Formats.
+
+    def text(self) -> str:
+        """Return the tables as plain text."""
+        parts = ["\n".join([each.title, *aligned(each)]) for each in self.tables()]
+        return "\n\n".join([*parts, *(f"Stopped: {self.reason}" for _ in self.reason[:1])])
+
+    def markdown(self) -> str:
+        """Return the tables and the notes as Markdown."""
+        parts = [f"# {markdown(self.benchmark.name)}"]
+        for each in self.tables():
+            parts += [f"## {markdown(each.title)}", markdown_table(each)]
+        parts += ["## Notes", "\n".join(f"* {markdown(each)}" for each in self.notes())]
+        return "\n\n".join(parts) + "\n"
+
+    def json(self) -> str:
+        """Return the measures and the notes by the names of their fields; unknown is null."""
+        told: dict[str, Any] = {
+            "version": JSON_VERSION,
+            "name": self.benchmark.name,
+            "stopped": self.reason,
+            "cost": self.journal.cost,
+            "measures": self.measures,
+            "notes": self.notes(),
+        }
+        return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+
+    def csv(self) -> str:
+        """Return a row for each contestant and game, with empty fields for unknown numbers."""
+        plain = [each for each in Measured.__struct_fields__ if each not in _MEASURES]
+        ends = [f"{each}{end}" for each in _MEASURES for end in ("", "_low", "_high")]
+        rows: list[list[Any]] = [[*plain, *ends]]
+        for each in self.measures:
+            row = [getattr(each, key) for key in plain]
+            for key in _MEASURES:
+                found: Estimated | None = getattr(each, key)
+                row += [found.value, found.low, found.high] if found else [None] * 3
+            rows.append(row)
+        return csv_text(rows)
+
+    def html(self) -> str:
+        """Return the whole page, which loads no other file."""
+        body = []
+        for each in self.tables():
+            written = self._heat_map(each) if each.title == "Elo by game" else html_table(each)
+            body.append(section(each.title, written))
+        examples = "\n".join(self._examples())
+        notes = "".join(f"<li>{shown(each)}</li>" for each in self.notes())
+        body += [section("Examples", examples), section("Notes", f"<ul>{notes}</ul>")]
+        return page(self.benchmark.name, body)
+
+    def _heat_map(self, table: TextTable) -> str:
+        """Return the table of games, whose cells are darker for higher ratings."""
+        elos = {(each.name, each.game): each.elo for each in self.measures}
+        highest = max((each.value for each in elos.values() if each), default=0.0) or 1.0
+        head = "".join(f'<th class="number" scope="col">{shown(game)}</th>' for game in table.head)
+        rows = []
+        for row in table.rows:
+            cells = [f'<td class="name">{shown(row[0])}</td>']
+            for game, text in zip(table.head[1:], row[1:], strict=True):
+                elo = elos[row[0], game]
+                heat = round(60 * min(1.0, max(0.0, (elo.value if elo else 0) / highest)))
+                colour = f"color-mix(in srgb, var(--accent) {heat}%, transparent)"
+                cells.append(f'<td class="number" style="background: {colour}">{shown(text)}</td>')
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+        body = f"<thead><tr>{head}</tr></thead>\n<tbody>{''.join(rows)}</tbody>"
+        return f'<div class="scroll"><table>\n{body}</table></div>'
+
+    def _examples(self) -> Iterator[str]:
+        """Yield the last match of each model that was won, lost and forfeited."""
+        found: dict[tuple[str, str], MatchRecord] = {}
+        models = {each.name for each in self.benchmark.contestants}
+        for match in self._matches():
+            assert match.result
+            for seat, name in enumerate(match.started.players, start=1):
+                if name in models:
+                    how = "won" if match.result.winner == seat else "tied"
+                    if match.result.winner == 3 - seat:
+                        how = "forfeited" if match.result.forfeit else "lost"
+                    found[name, how] = match
+        games = {str(each): each for each in self.benchmark.games}
+        for (name, how), match in sorted(found.items(), key=lambda item: item[0]):
+            position = Position(games[match.started.game], (*match.started.opening, *match.moves))
+            moves = [position.move_name(ply) for ply in range(min(position.ply, _MOST_MOVES))]
+            title = f"{name} {how}: {' against '.join(match.started.players)}, {match.started.game}"
+            parts = [f"<h3>{shown(title)}</h3>", f"<p>{shown(', '.join(moves))}</p>"]
+            parts.append(f"<pre>{_lines(position.game.show(position.state))}</pre>")
+            if match.result and match.result.forfeit:
+                said = _lines(match.answers[-1].answer.content[:_SHOWN])
+                parts.append(f"<p>{shown(match.result.forfeit)}. The answer:</p><pre>{said}</pre>")
+            yield "\n".join(parts)
+
+
+def _lines(text: str) -> str:
+    """Return the lines of a text as HTML."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
+def _elo(found: Estimated | None) -> str:
+    return f"{found.value:+.0f} ±{found.high - found.value:.0f}" if found else UNKNOWN
+
+
+def _share(found: Estimated | None) -> str:
+    if not found:
+        return UNKNOWN
+    return f"{100 * found.value:.1f}% ({100 * found.low:.0f} to {100 * found.high:.0f})"
+
+
+def _number(found: Estimated | None, digits: int) -> str:
+    return f"{found.value:.{digits}f} ±{found.high - found.value:.{digits}f}" if found else UNKNOWN

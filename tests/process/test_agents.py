@@ -1,0 +1,180 @@
+"""`playout-agents`: benchmarks with programs and an endpoint, killed, interrupted and limited."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.chat_endpoint import ChatEndpoint, chat_endpoint
+from support.commands import finish, invoke, run, start
+from support.waiting import wait_until
+
+#: Answers with the first legal move; with an argument, it does not answer the second request.
+SCRIPT = """\
+import json, sys, time
+for number, line in enumerate(sys.stdin):
+    prompt = json.loads(line)["messages"][0]["content"]
+    legal = [each for each in prompt.splitlines() if each.startswith("Legal moves: ")]
+    if sys.argv[1:] and number:
+        time.sleep(1000)
+    print(json.dumps({"content": "MOVE: " + legal[0][13:].split(", ")[0]}), flush=True)
+"""
+
+
+def benchmark(folder: Path, models: str, **keys: object) -> Path:
+    """Write the file of a benchmark with a model, and return its path."""
+    (folder / "model.py").write_text(SCRIPT)
+    given = {"games": ["tic_tac_toe"], "opponents": ["random"], "pairs": 4, "calibration": 0}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in (given | keys).items()]
+    path = folder / "small.toml"
+    path.write_text("\n".join([*lines, "[[models]]", models]) + "\n")
+    return path
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Return the complete records of the journal."""
+    file = path.with_name("small-results") / "journal.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+    found = []
+    for line in lines:
+        if line.endswith(b"\n") and line.strip():
+            try:
+                found.append(json.loads(line))
+            except ValueError:  # a line that was not completed before a kill
+                continue
+    return found
+
+
+def kinds(path: Path) -> Counter[str]:
+    return Counter(each["type"] for each in records(path))
+
+
+PROGRAM = f'name = "first"\ncommand = "\'{sys.executable}\' -I -S model.py"'
+
+
+def test_a_program_plays_and_is_not_asked_again(tmp_path: Path) -> None:
+    path = benchmark(tmp_path, PROGRAM)
+    code, output = run("playout-agents", "run", str(path))
+    assert code == 0, output
+    assert "Elo by game" in output
+    stored = records(path)
+    assert kinds(path)["result"] == 8
+    folder = tmp_path / "small-results"
+    rows = list(csv.DictReader((folder / "report.csv").open()))
+    assert [(row["name"], row["matches"]) for row in rows] == [("first", "8"), ("random", "8")]
+    measures = json.loads((folder / "report.json").read_text())["measures"]
+    assert measures[0]["illegal_first"]["value"] == 0
+    assert "| first |" in (folder / "report.md").read_text()
+    assert run("playout-agents", "run", str(path))[0] == 0
+    assert records(path) == stored
+    code, output = run("playout-agents", "report", str(path))
+    assert code == 0, output
+    assert records(path) == stored
+
+
+ENDPOINT = 'name = "remote"\nendpoint = "some-model"\nconcurrency = 3\nprompt_price = 1000.0'
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatEndpoint]:
+    with chat_endpoint() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+        monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+        yield server
+
+
+def request_ids(path: Path, kind: str) -> Counter[str]:
+    found = [each for each in records(path) if each["type"] == kind]
+    asked = [each["request"] if kind == "answer" else each for each in found]
+    return Counter(f"{each['match']}-{each['ply']}-{each['attempt']}" for each in asked)
+
+
+def test_ten_kills_neither_lose_nor_repeat_an_answer(
+    endpoint: ChatEndpoint, tmp_path: Path
+) -> None:
+    path = benchmark(tmp_path, ENDPOINT, pairs=20)
+    for number in range(1, 11):
+        endpoint.allow(10 * number)
+        process = start("playout-agents", "run", str(path))
+        wait_until(lambda: endpoint.is_holding or process.poll() is not None)  # noqa: B023
+        assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        finish(process)
+    endpoint.allow(10_000)
+    code, output = run("playout-agents", "run", str(path))
+    assert code == 0, output
+    answers, requests = request_ids(path, "answer"), request_ids(path, "request")
+    assert {*answers.values()} == {1}
+    assert answers.keys() == requests.keys() == endpoint.paid.keys()
+    # Only those are sent again that had no answer when the process was killed: up to three.
+    assert 10 <= requests.total() - len(requests) <= 30
+    assert endpoint.asked.total() <= requests.total()
+    results = Counter(each["match"] for each in records(path) if each["type"] == "result")
+    assert len(results) == results.total() == 40
+    assert "secret-key" not in (tmp_path / "small-results" / "journal.jsonl").read_text()
+    assert endpoint.headers["Authorization"] == "Bearer secret-key"
+
+
+def test_the_budget_is_kept(endpoint: ChatEndpoint, tmp_path: Path) -> None:
+    path = benchmark(tmp_path, ENDPOINT, pairs=30, cost=5.0, tokens=10)
+    code, output = run("playout-agents", "run", str(path))
+    assert code == 1
+    assert "the budget of 5 allows no further request" in output
+    # An answer costs 0.1, and is expected to cost 1 to 2 before it comes.
+    assert 3.0 < 0.1 * len(endpoint.paid) <= 5.0
+    assert kinds(path)["answer"] == len(endpoint.paid)
+
+
+def test_ctrl_c_ends_the_programs(tmp_path: Path) -> None:
+    slow = PROGRAM.replace("model.py", "model.py slow")
+    path = benchmark(tmp_path, slow, retries=0)
+    process = start("playout-agents", "run", str(path))
+    wait_until(lambda: kinds(path)["request"] == 2 or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout
+    while "Ctrl-C again" not in (line := process.stdout.readline()):
+        assert line
+    process.send_signal(signal.SIGINT)
+    code, _ = finish(process)
+    assert code == 130
+    assert kinds(path)["answer"] == 1
+    wait_until(lambda: str(tmp_path) not in folders_of_processes())
+
+
+def folders_of_processes() -> list[str]:
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append(os.readlink(each / "cwd"))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("models", "keys", "said"),
+    [
+        (PROGRAM.replace("command", "comand"), {}, "small.toml:7: unknown key of a model 'comand'"),
+        ('name = "a"', {}, "small.toml:5: a model needs either a command or an endpoint"),
+        ('name = "a"\ncommand = "no-such-program"', {}, "there is no program 'no-such-program'"),
+        (PROGRAM, {"opponents": ["esy"]}, "unknown player 'esy'"),
+        (PROGRAM, {"cost": 1.0}, "no model has a prompt_price"),
+        (ENDPOINT, {}, "needs the base address of its endpoint in the variable OPENAI_BASE_URL"),
+    ],
+)
+def test_faults_of_the_file_are_said(
+    models: str, keys: dict[str, object], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    code, output = invoke("playout-agents", "run", str(benchmark(tmp_path, models, **keys)))
+    assert code == 2
+    assert said in " ".join(output.split()), output
