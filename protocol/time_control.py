@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from playout.protocol.messages import ClockState, TimeControl
 
 #: Between the time controls of two players.
@@ -52,7 +54,9 @@ def parse_time_control(text: str) -> TimeControl | None:
     elif found := _BYO_YOMI.fullmatch(text):
         time_control = TimeControl(float(found[1]), 0.0, int(found[2]), float(found[3]))
     elif found := _DELAY.fullmatch(text):
-        time_control = TimeControl(float(found[1]), 0.0, 0, 0.0, float(found[2]))
+        time_control = TimeControl(float(found[1]), 0.0, 0, 0.0)
+        if delay_s := float(found[2]):  # the default is not sent, and no other 0.0 is the default
+            time_control = structs.replace(time_control, delay_s=delay_s)
     if time_control is None or not _gives_time(time_control):
         remedy = "write it as" if time_control is None else "it gives no time; use one like"
         raise TimeControlError(f"cannot use the clock {text[:50]!r}: {remedy} {NOTATIONS}")

@@ -75,10 +75,11 @@ class Clock:
 
     def _remaining(self, left: ClockState, now: float) -> ClockState:
         """The rest of `left` that the running player has at `now`."""
-        used_s = max(0.0, now - self._since - left.delay_s)
+        used_s = now - self._since - left.delay_s
+        if used_s < 0:
+            return ClockState(left.main_s, left.periods, -used_s)
         if used_s <= left.main_s:
-            delay_s = max(0.0, left.delay_s - (now - self._since))
-            return ClockState(left.main_s - used_s, left.periods, delay_s)
+            return ClockState(left.main_s - used_s, left.periods)
         # A period that has begun is not whole: the rest of it counts as main time.
         period_s = self._controls[self._running].period_s
         total_s = max(0.0, left.main_s + left.periods * period_s - used_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.msgpack import encode
 
 from playout.protocol.messages import ClockState, TimeControl
 from playout.protocol.time_control import parse_time_control, parse_time_controls
@@ -97,6 +98,21 @@ def test_a_turn_begins_with_its_whole_delay() -> None:
     assert clock.clock_states(0.0) == (ClockState(3.0, 0, 2.0), ClockState(4.0, 0, 2.0))
     clock.start(2, 100.0)
     assert clock.flag_at() == 106.0
+
+
+@pytest.mark.parametrize("text", ["60+1", "600+5x30", "120d0"])
+def test_no_delay_is_sent_without_one(text: str) -> None:
+    clock, control = running(text), parse_time_control(text)
+    states = [clock.clock_states(now)[0] for now in (0.0, 5.0, 1000.0)]
+    clock.stop(10.0)
+    for each in (control, *states, *clock.clock_states(10.0)):
+        assert b"delay_s" not in encode(each)
+
+
+def test_the_rest_of_a_delay_is_sent() -> None:
+    clock = running("120d12")
+    sent = [b"delay_s" in encode(clock.clock_states(now)[0]) for now in (0.0, 11.5, 12.0, 15.0)]
+    assert sent == [True, True, False, False]
 
 
 def test_credited_time_does_not_count() -> None:
