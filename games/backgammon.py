@@ -291,6 +291,37 @@ def write(board: Board, state: Vector) -> None:
     state[34] = board[_TURNS]
 
 
+#: Inputs of a place from which a player moves, of a player, and of both. With contact, and without
+#: it, the inputs have different numbers.
+_OF_PLACE = 4
+_OF_PLAYER = 25 * _OF_PLACE + CHECKERS
+_OF_BOTH = 2 * _OF_PLAYER
+
+
+@kernel
+def inputs(board: Board, found: Vector) -> int:
+    found[0] = max(1, board[_ROLLER]) if board[0] == 0 else 3 - board[0]
+    n, own, last = 1, 0, 0
+    for side in range(2):
+        row = row_of(found[0] if side == 0 else 3 - found[0])
+        begin = _OF_PLAYER * side
+        for off in range(board[row]):
+            found[n] = begin + 25 * _OF_PLACE + off
+            n += 1
+        for place in range(1, 26):
+            for count in range(board[row + place]):
+                found[n] = begin + (place - 1) * _OF_PLACE + min(count, _OF_PLACE - 1)
+                n += 1
+            if board[row + place] and place > last:
+                last = place
+        if side == 0:
+            own, last = last, 0
+    if own + last > 25:
+        for i in range(1, n):
+            found[i] += _OF_BOTH
+    return n
+
+
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:] = 0
@@ -404,7 +435,8 @@ class Backgammon(KernelGame):
         "avoid single checkers that can be hit."
     )
 
-    kernels = Kernels(legal, play, playout, write, read, chances=chances)
+    kernels = Kernels(legal, play, playout, write, read, chances=chances, inputs=inputs)
+    num_inputs, most_inputs = 2 * _OF_BOTH, 2 * CHECKERS
 
     def __init__(self) -> None:
         points = [0] * 24

@@ -49,6 +49,8 @@ for _player, _cell, _direction in itertools.product(range(2), range(CELLS), rang
 _ROLLER, _DIE, _CELLS, _CUBES = 2, 3, 4, 4 + CELLS
 #: A multiple of each number of steps.
 _DRAWN = 60
+#: Inputs of a player: the cell of each cube, and the set of cubes that are left.
+_OF_PLAYER = CUBES * CELLS + 2**CUBES
 
 
 @inlined_helper
@@ -191,6 +193,25 @@ def write(board: Board, state: Vector) -> None:
 
 
 @kernel
+def inputs(board: Board, found: Vector) -> int:
+    found[0] = max(1, board[_ROLLER]) if board[0] == 0 else 3 - board[0]
+    n = 1
+    for side in range(2):
+        player = found[0] if side == 0 else 3 - found[0]
+        begin, left = _OF_PLAYER * side, 0
+        for cube in range(1, CUBES + 1):
+            cell = board[place(board, player, cube)]
+            if cell >= 0:
+                left |= 1 << cube - 1
+                seen = cell if found[0] == 1 else CELLS - 1 - cell
+                found[n] = begin + CELLS * (cube - 1) + seen
+                n += 1
+        found[n] = begin + CELLS * CUBES + left
+        n += 1
+    return n
+
+
+@kernel
 def read(state: Vector, board: Board) -> None:
     board[:_CELLS] = state[:_CELLS]
     board[_CELLS:_CUBES] = 0
@@ -234,7 +255,8 @@ class EinsteinWurfeltNicht(GridGame):
     )
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read, inputs=inputs)
+    num_inputs, most_inputs = 2 * _OF_PLAYER, 2 * (CUBES + 1)
 
     def __init__(self) -> None:
         super().__init__(

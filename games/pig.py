@@ -16,6 +16,9 @@ ROLL, HOLD = range(2)
 # of player 2, the points of this turn, and the number of decisions so far
 _SIDES, _GOAL, _HORIZON, _ROLLER, _POINTS, _TURN, _MOVES = 2, 3, 4, 5, 6, 8, 9
 
+#: Inputs of a number of points: as many as the part of the points that win.
+_LEVELS = 100
+
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
@@ -96,6 +99,22 @@ def write(board: Board, state: Vector) -> None:
 
 
 @kernel
+def inputs(board: Board, found: Vector) -> int:
+    roller, goal = board[_ROLLER], board[_GOAL]
+    mine, theirs, turn = board[_POINTS + roller - 1], board[_POINTS + 2 - roller], board[_TURN]
+    found[0] = roller
+    n = 1
+    for number, points in enumerate((mine, theirs, turn, mine + turn)):
+        for reached in range(min(points, goal) * _LEVELS // goal):
+            found[n] = _LEVELS * number + reached
+            n += 1
+    if board[0] == 0:
+        found[n] = 4 * _LEVELS
+        n += 1
+    return n
+
+
+@kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     board[_ROLLER:] = state[2:]
@@ -119,7 +138,8 @@ class Pig(KernelGame):
     )
     variants: ClassVar = {"winscore=50": "A short match, to 50 points."}
 
-    kernels = Kernels(legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read, inputs=inputs)
+    num_inputs = most_inputs = 4 * _LEVELS + 1
 
     def __init__(
         self,

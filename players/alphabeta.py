@@ -1,4 +1,7 @@
-"""Alpha-beta: a search with an evaluation that was learned from games against itself."""
+"""Alpha-beta: a search with an evaluation that was learned from games against itself.
+
+In games with chance, it is expectiminimax.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import threading
 import time as clock
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Annotated
+from typing import Annotated, Any
 
 from playout.games import Game, Option, Position, SpecError, State
 from playout.players.core.player import (
@@ -23,7 +26,7 @@ from playout.players.core.player import (
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first.deepening import DeepeningSearch
-from playout.players.evaluations import files
+from playout.players.evaluations import files, perceptron
 
 #: A search to the next depth is not begun after this part of the time, if the rest can be kept.
 _MOST_USED = 0.7
@@ -36,6 +39,9 @@ class AlphaBeta(DeepeningSearch):
 
     `evaluation` is a file made by `playout-train export`; some games come with one. The `threads`
     search the same position and share a table, which `reuse` keeps for the next move.
+
+    In games with chance it is expectiminimax, in one thread, without a table. The depth is the
+    number of moves of nature, such as rolls, up to which positions are compared.
     """
 
     def __init__(
@@ -62,17 +68,14 @@ class AlphaBeta(DeepeningSearch):
     ) -> None:
         super().__init__(game, time, seed)
         self._rules = rules_of(game)
-        self._functions = pv.functions_for(self._rules)
+        self._searches: list[Any]
         try:
-            self._tables = files.load(game, evaluation)
-            rows = 1 << (memory_mb * 2**20 // 32).bit_length() - 1
-            table = pv.new_table(rows)
-            self._searches = [
-                pv.new_search(game, self._rules, self._tables, table) for _ in range(threads)
-            ]
+            if game.has_chance:
+                self._prepare_chance(evaluation, threads, ponder)
+            else:
+                self._prepare(evaluation, threads, memory_mb)
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
-        self._kernels = pv.kernels_of(self._rules)
         self._depth = min(depth or pv.MOST_PLIES, pv.MOST_PLIES)
         self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
         self._first = self._searches[0]
@@ -80,6 +83,30 @@ class AlphaBeta(DeepeningSearch):
         self._number, self._count = 0, 0
         self._reached = 0  # the depth in plies; 0 if not even the search of one ply has ended
         self._root: Position | None = None
+
+    def _prepare(self, evaluation: str, threads: int, memory_mb: int) -> None:
+        tables = files.load(self.game, evaluation)
+        table = pv.new_table(1 << (memory_mb * 2**20 // 32).bit_length() - 1)
+        self._functions = pv.functions_for(self._rules)
+        self._searches = [
+            pv.new_search(self.game, self._rules, tables, table) for _ in range(threads)
+        ]
+        self._arguments: tuple[Any, Any] = pv.kernels_of(self._rules), tables
+
+    def _prepare_chance(self, evaluation: str, threads: int, ponder: bool) -> None:
+        if threads > 1 or ponder:
+            option = "threads" if threads > 1 else "ponder"
+            raise SpecError(
+                f"alphabeta searches games with chance, such as {self.game}, in one thread and on "
+                f"its own time; leave out the option {option}"
+            )
+        from playout.players.depth_first import expectiminimax  # compiled when it is needed
+
+        kernels = perceptron.kernels_of(self.game, self._rules)
+        net = files.load_net(self.game, evaluation)
+        self._functions = expectiminimax.FUNCTIONS
+        self._searches = [expectiminimax.new_search(self.game, self._rules, net)]
+        self._arguments = kernels, net
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -92,7 +119,7 @@ class AlphaBeta(DeepeningSearch):
         self._root = position
         legal = position.legal_actions
         for search in self._searches:
-            pv.start(search, self._rules.board(position.state), self._number)
+            self._functions.start(search, self._rules.board(position.state), self._number)
             search.actions[0, : len(legal)] = self._random.permutation(legal)
             search.scores[0, : len(legal)] = 0
         self._count, self._reached = len(legal), 0
@@ -137,20 +164,24 @@ class AlphaBeta(DeepeningSearch):
             self._stop()
             wait(others)
 
-    def _depths(self, search: pv.PrincipalSearch, first: int = 1) -> Iterator[tuple[int, bool]]:
+    def _depths(self, search: Any, first: int = 1) -> Iterator[tuple[int, bool]]:
         """Search the root deeper and deeper until `_stop`, the limit of nodes, or a certain result.
 
         Yields the depth, and whether all actions were searched to it.
         """
-        n, wanted = self._count, min(self._count, self._candidates)
-        arguments = search, self._kernels, self._tables, n
+        n, wanted, certain = (
+            self._count,
+            min(self._count, self._candidates),
+            self._functions.certain,
+        )
+        arguments = search, *self._arguments, n
         if self._functions.first_look is not None:  # the next search might not end in time
             self._functions.first_look(*arguments, 1, wanted)
         for depth in range(first, self._depth + 1):
             searched = self._functions.search_root(*arguments, depth, wanted)
             if searched == n or (searched and depth > 1):
                 yield depth, searched == n
-            if searched < n or abs(int(search.scores[0, 0])) > pv.CERTAIN:
+            if searched < n or abs(int(search.scores[0, 0])) > certain:
                 return
 
     def _info(self, position: Position, seconds: float) -> Info:
@@ -159,9 +190,10 @@ class AlphaBeta(DeepeningSearch):
         wanted, visits = min(self._count, self._candidates), 1
         found: list[ActionStats] = []
         for place in reversed(range(wanted)):
-            action, score = (int(each[0, place]) for each in self._first[1:3])
+            action = int(self._first.actions[0, place])
+            score = int(self._first.scores[0, place])
             visits = max(visits, int(self._first.history[pv.ROOT, action]))
-            found.insert(0, _stats(action, visits, score))
+            found.insert(0, self._stats(action, visits, score))
         best = found[0]
         return Info(
             simulations=nodes,
@@ -180,15 +212,13 @@ class AlphaBeta(DeepeningSearch):
                 return
             yield action
             state = self.game.next_state(state, action)
-            key = int(self._functions.key_of(self._first, self._rules.board(state)))
-            found = pv.best_action(self._first, key)
+            found = self._functions.best_action(self._first, self._rules.board(state))
             if found is None:
                 return
             action = found
 
-
-def _stats(action: int, visits: int, value: int) -> ActionStats:
-    """Return what the search found about an action of the root."""
-    proven = (1 if value > 0 else -1) if abs(value) > pv.CERTAIN else None
-    win_rate = (1 + pv.expected_of(value)) / 2
-    return ActionStats(action, visits, visits * win_rate, proven=proven)
+    def _stats(self, action: int, visits: int, value: int) -> ActionStats:
+        """Return what the search found about an action of the root."""
+        proven = (1 if value > 0 else -1) if abs(value) > self._functions.certain else None
+        win_rate = (1 + self._functions.expected_of(value)) / 2
+        return ActionStats(action, visits, visits * win_rate, proven=proven)

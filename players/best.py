@@ -32,6 +32,7 @@ from playout.players.core.player import (
 STRONGEST = {
     "amazons": ("alphabeta",),
     "ataxx": ("alphabeta",),
+    "backgammon": ("alphabeta",),
     "breakthrough": ("alphabeta",),
     "checkers": ("alphabeta",),
     "chess": ("alphabeta", "uct(heavy=true)"),
@@ -39,6 +40,7 @@ STRONGEST = {
     "clobber": ("alphabeta",),
     "dots_and_boxes": ("alphabeta",),
     "draughts": ("alphabeta",),
+    "einstein_wurfelt_nicht": ("alphabeta",),
     "go": ("rave(heavy=true)",),
     "gomoku": ("rave",),
     "hex": ("rave(evaluation=shipped)", "rave"),
@@ -48,6 +50,7 @@ STRONGEST = {
     "mnk": ("alphabeta",),
     "oware": ("alphabeta",),
     "pentago": ("alphabeta",),
+    "pig": ("alphabeta",),
     "ultimate_tic_tac_toe": ("alphazero",),
     "y": ("rave(evaluation=shipped)",),
 }

@@ -20,6 +20,7 @@ from playout.games import Game, Option, Position, SpecError
 from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, Reporter
 from playout.players.engines import config
 from playout.players.engines.client import UNLIMITED_S, EngineClient, is_short, move_deadline
+from playout.players.engines.gnubg_client import GnubgClient
 from playout.players.engines.gomocup_client import GomocupClient
 from playout.players.engines.gtp_client import GtpClient
 from playout.players.engines.original_client import OriginalEngineClient
@@ -92,6 +93,7 @@ _CLIENTS: dict[str, type[EngineClient]] = {
     "xboard": XboardClient,
     "gomocup": GomocupClient,
     "lines": LinesClient,
+    "gnubg": GnubgClient,
     "json": OriginalEngineClient,
 }
 #: Limit of the moves of a check.

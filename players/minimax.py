@@ -101,6 +101,8 @@ class ProvenBounds:
 class Minimax(DeepeningSearch):
     """Searches until the result is proven or the time is over."""
 
+    plays_chance = False
+
     def __init__(
         self,
         game: Game,

@@ -45,6 +45,9 @@ class Game(spec.HasOptions, ABC):
 
     #: Whether nature moves in some positions, such as before a roll of dice.
     has_chance: bool = False
+    #: The number of inputs that the kernel `inputs` gives a net, and how many it writes at most.
+    num_inputs: int = 0
+    most_inputs: int = 0
 
     #: What people call the game, if it is not its name in words, as "Connect Four" is.
     title: ClassVar[str] = ""

@@ -56,6 +56,16 @@ their weights. They are equally likely without this kernel.
 | --- | --- |
 | `chances(board, weights)` | writes whole-number weights of the outcomes, in the order of `legal` |
 
+A net of one hidden layer evaluates the positions of a game with chance. Its inputs are 0 or small
+whole numbers; the kernel writes the number of each input as often as its value.
+
+| kernel | does |
+| --- | --- |
+| `inputs(board, found) -> n` | writes the player who sees the board so, and the inputs that count |
+
+The player, 1 or 2, is the one who rolls next, so that one net serves both. After the player come at
+most `Game.most_inputs` numbers from 0 to `Game.num_inputs` - 1; `n` includes the player.
+
 The last one is for games whose views have blocks with winners, which nets are shown.
 
 | kernel | does |
@@ -105,6 +115,7 @@ SIGNATURES = {
     "observe": types.void(_VECTOR, _VECTOR),
     "blocks": types.void(_VECTOR, _VECTOR),
     "chances": types.void(_VECTOR, _VECTOR),
+    "inputs": types.int64(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
@@ -125,6 +136,7 @@ class Kernels(NamedTuple):
     observe: Callable[..., None] | None = None
     blocks: Callable[..., None] | None = None
     chances: Callable[..., None] | None = None
+    inputs: Callable[..., int] | None = None
 
 
 def _raise_for_shapes(source: tuple[int, ...], target: tuple[int, ...]) -> None:

@@ -25,6 +25,7 @@ from playout.games import Game
 from playout.players import Limit
 from playout.players.comparison.pairs import PairTask, PlayedPair, openings, play_task, score
 from playout.players.comparison.workers import run_on_cores
+from playout.ratings.luck import Interval, interval
 from playout.ratings.pairs import OpeningError
 
 EPILOG = """
@@ -39,6 +40,8 @@ openings. Use `match` or `run` for clocks, for programs in other languages, for 
 when the result is certain enough, and for what must survive a crash.
 """
 DEFAULT_S = 0.05
+#: The least width of a table, in which the names of two players have their places.
+_WIDTH = 190
 
 #: The played pairs, by the names of both players.
 Results = dict[tuple[str, str], list[PlayedPair]]
@@ -125,7 +128,7 @@ def main(
     ]
     results: Results = {two: [] for two in both}
     stopped = _play(tasks, cores, results)
-    console = Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
+    console = Console(width=max(_WIDTH, shutil.get_terminal_size().columns), highlight=False)
     console.print(_matches(f"{loaded}, {_spelled(limit)} per move", results))
     if not against and len(names) > 2:
         console.print(_standings(results))
@@ -199,7 +202,9 @@ def _matches(title: str, results: Results) -> rich.table.Table:
     table = _table(title, "player", "against")
     for heading in ("games", "won", "tied", "lost", "score", "95 %", "Elo", "95 %", "stronger"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("ms a move", "the other's"):
+    has_luck = any(pair.luck is not None for pairs in results.values() for pair in pairs)
+    more = ("without luck", "95 %") if has_luck else ()
+    for heading in (*more, "ms a move", "the other's"):
         table.add_column(heading, justify="right", no_wrap=True)
     for (player, other), pairs in results.items():
         if not pairs:
@@ -215,9 +220,21 @@ def _matches(title: str, results: Results) -> rich.table.Table:
             _elo(found.elo),
             f"{_elo(found.elo_low)} to {_elo(found.elo_high)}",
             "" if found.los is None else f"{found.los:.1%}",
+            *(_without_luck(pairs) if has_luck else ()),
             *(f"{1e3 * each:.2f}" for each in _seconds_a_move(pairs)),
         )
     return table
+
+
+def _without_luck(pairs: Sequence[PlayedPair]) -> tuple[str, str]:
+    """Return the share of the points less the luck of all rolls, and its interval."""
+    found = _adjusted(pairs)
+    bounds = "unknown" if found.low is None else f"{found.low:.1%} to {found.high:.1%}"
+    return f"{found.mean:.1%}", bounds
+
+
+def _adjusted(pairs: Sequence[PlayedPair]) -> Interval:
+    return interval([each / 2 for pair in pairs if (each := pair.without_luck) is not None])
 
 
 def _standings(results: Results) -> rich.table.Table:
@@ -264,6 +281,9 @@ def _as_json(results: Results) -> list[dict[str, Any]]:
             found = score([pair.score for pair in pairs])
             numbers = {each: getattr(found, each) for each in found.__struct_fields__}
             points = [list(pair.score) for pair in pairs]
-            more = {"seconds_a_move": _seconds_a_move(pairs), "points": points}
+            more: dict[str, Any] = {"seconds_a_move": _seconds_a_move(pairs), "points": points}
+            if pairs[0].luck is not None:
+                more["luck"] = [pair.luck for pair in pairs]
+                more["without_luck"] = _adjusted(pairs)._asdict()
             rows.append({"player": player, "other": other, **numbers, **more})
     return rows

@@ -6,6 +6,7 @@ are those of tournaments (`playout.ratings`).
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections import Counter
@@ -19,9 +20,12 @@ import msgspec
 from playout import games, players
 from playout.games import Game, Position
 from playout.players import Limit, Player, Resigned
+from playout.players.evaluations import files
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
 from playout.ratings.evidence import evidence, pentanomial
+from playout.ratings.luck import Expectation
+from playout.ratings.luck import luck as luck_of
 from playout.ratings.pairs import Opening, Pair, PairScore
 
 #: Makes a new player of a game. Raises SpecError.
@@ -32,12 +36,19 @@ class PlayedPair(NamedTuple):
     """The points of the first player, and the resource usage of both in the two matches.
 
     `moves` and `seconds` are numbers of moves and thinking times, of the first and the second
-    player.
+    player. `luck` is the first player's in the rolls of both matches, as points; None without an
+    evaluation that values rolls.
     """
 
     score: PairScore
     moves: tuple[int, int]
     seconds: tuple[float, float]
+    luck: float | None = None
+
+    @property
+    def without_luck(self) -> float | None:
+        """The points of the first player in both matches less its luck; it may be out of 0 to 2."""
+        return None if self.luck is None else self.score.total - self.luck
 
 
 @dataclass(frozen=True)
@@ -142,14 +153,27 @@ def play_pair(
     first, second = (_Seat(make(game)) for make in makers)
     below = random.Random(seed).randrange
     try:
-        points = PairScore(
-            _match(game, (first, second), limit, opening, below)[0],
-            _match(game, (second, first), limit, opening, below)[1],
-        )
+        (one, _), end = _match(game, (first, second), limit, opening, below)
+        (_, two), other_end = _match(game, (second, first), limit, opening, below)
     finally:
         first.player.close()
         second.player.close()
-    return PlayedPair(points, (first.moves, second.moves), (first.seconds, second.seconds))
+    luck = None
+    if expected := _expectation(game):  # from -1 to 1, which is a point
+        luck = (luck_of(end, expected) - luck_of(other_end, expected)) / 2
+    return PlayedPair(
+        PairScore(one, two), (first.moves, second.moves), (first.seconds, second.seconds), luck
+    )
+
+
+@functools.cache
+def _expectation(game: Game) -> Expectation | None:
+    """Return the expected result by the evaluation that comes with a game with chance, if any."""
+    if not game.has_chance or files.shipped(game) is None:
+        return None
+    from playout.players.depth_first import expectiminimax  # compiled when it is needed
+
+    return expectiminimax.expectation(game, files.load_net(game, files.SHIPPED))
 
 
 @dataclass
@@ -175,8 +199,11 @@ def _match(
     limit: Limit,
     opening: Sequence[int],
     below: Callable[[int], int],
-) -> tuple[float, float]:
-    """Play a match with notifications as from a server; return the points of both seats."""
+) -> tuple[tuple[float, float], Position]:
+    """Play a match with notifications as from a server.
+
+    Returns the points of both seats, and the last position.
+    """
     position = Position(game)
     for number, seat in enumerate(seats, start=1):
         seat.player.started(number, "opponent", position)
@@ -197,4 +224,4 @@ def _match(
             seat.player.moved(mover, position)
     for seat in seats:
         seat.player.ended(winner, "")
-    return games.RETURNS[winner]
+    return games.RETURNS[winner], position

@@ -74,6 +74,7 @@ class Rules(NamedTuple):
     prior: Callable[..., None] | None = None
     forcing: Callable[..., int] | None = None
     chances: Callable[..., None] | None = None
+    inputs: Callable[..., int] | None = None
     sorts_sensible: bool = False
 
 
@@ -97,6 +98,7 @@ def rules_of(game: Game) -> Rules:
             observe=kernels.observe or kernels.write,
             forcing=kernels.forcing,
             chances=kernels.chances or equal,
+            inputs=kernels.inputs,
             sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)

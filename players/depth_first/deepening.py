@@ -27,8 +27,6 @@ class DeepeningSearch(Player):
     It is the base class of `minimax` and `alphabeta`, and so the search of the prover.
     """
 
-    plays_chance = False
-
     def __init__(self, game: Game, time: float | None, seed: int | None) -> None:
         super().__init__(game)
         self._limit = Limit(time)

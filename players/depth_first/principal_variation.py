@@ -501,11 +501,14 @@ def start(search: PrincipalSearch, board: Any, number: int) -> None:
 
 
 class SearchFunctions(NamedTuple):
-    """The functions of this search that depend on how the rules are called."""
+    """The functions of a search with an evaluation, which depend on the kind of rules."""
 
-    key_of: Callable[[PrincipalSearch, Any], int]
+    start: Callable[[Any, Any, int], None]
+    best_action: Callable[[Any, Any], int | None]  # of a board that was searched before
     search_root: Callable[..., int]
     first_look: Callable[..., int] | None  # see `look_ahead`
+    expected_of: Callable[[int], float]
+    certain: int  # values beyond it are proven results
 
 
 def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
@@ -517,10 +520,15 @@ def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 def functions_for(rules: Rules) -> SearchFunctions:
     """Return the functions for compiled rules, or for those of a game in plain Python."""
-    if rules.compiled:
-        return SearchFunctions(key_of, search_root, None)
-    found = interpreted()
-    return SearchFunctions(found["key_of"], found["search_root"], look_ahead())
+
+    def known(search: PrincipalSearch, board: Any) -> int | None:
+        return best_action(search, int(functions["key_of"](search, board)))
+
+    functions: dict[str, Callable[..., Any]] = {"key_of": key_of, "search_root": search_root}
+    if not rules.compiled:
+        functions = interpreted()
+    first_look = None if rules.compiled else look_ahead()
+    return SearchFunctions(start, known, functions["search_root"], first_look, expected_of, CERTAIN)
 
 
 def look_ahead() -> Callable[..., int]:

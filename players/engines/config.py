@@ -27,7 +27,7 @@ FILE = "engines.toml"
 START_S = 30.0
 #: The least part of a move's time that is kept back by default, in seconds.
 MOVE_MARGIN_S = 0.05
-PROTOCOLS = (*PROGRAM_PROTOCOLS, "json", "xboard")
+PROTOCOLS = (*PROGRAM_PROTOCOLS, "gnubg", "json", "xboard")
 #: For each protocol, the least time in seconds to which an engine can be limited: some have whole
 #: seconds.
 SHORTEST_S = dict.fromkeys(PROTOCOLS, 0.0) | {"gtp": 1.0, "xboard": 1.0}
@@ -234,7 +234,12 @@ def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
 
 
 def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
-    """Yield the keys that do not fit a client of the original system, each with its fault."""
+    """Yield the keys that do not fit a protocol over a connection, each with its fault."""
+    if config.protocol == "gnubg":
+        if config.sandbox:
+            yield "sandbox", "sandbox: it does not show the socket that 'gnubg' needs"
+        if config.short:
+            yield "short", "short cannot be sent to gnubg, which reads settings at its start only"
     if config.protocol != "json":
         return
     if not any("{port}" in word for word in config.command):

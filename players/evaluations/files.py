@@ -1,14 +1,15 @@
 """Files of evaluations: numpy archives (.npz) of at most 1 MiB, with a card.
 
-The entries are the fields of `Tables`, the weights as 16-bit floats, and `card`, the bytes of a
-JSON object. A file may come from anybody: its sizes are checked before it is unpacked, and its
-numbers before they are used.
+The entries are the fields of `Tables`, or those of a `Perceptron` for a game with chance, and
+`card`, the bytes of a JSON object. Weights are 16-bit floats. A file may come from anybody: its
+sizes are checked before it is unpacked, and its numbers before they are used.
 """
 
 from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from msgspec import Struct
 
 from playout.games import Game
 from playout.games.core.plugins import as_argument
+from playout.players.evaluations.perceptron import Perceptron
 from playout.players.evaluations.tables import FEATURE_VALUES, Tables, ends_of
 from playout.players.nets.files import NetError, read_limited, write_atomically
 
@@ -28,6 +30,8 @@ SHIPPED = "shipped"
 _MOST_UNPACKED = 64 << 20
 #: Maximum weight: the hyperbolic tangent of more is 1.
 _GREATEST = 100.0
+#: Maximum number of hidden units of a net.
+_MOST_HIDDEN = 1024
 _KIND = "an evaluation, a file made by playout-train export"
 
 
@@ -47,9 +51,12 @@ class Card(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: float = 0.0
 
 
-def write(path: Path, tables: Tables, card: Card) -> None:
+def write(path: Path, evaluation: Tables | Perceptron, card: Card) -> None:
     """Write a file, complete or not at all. Raises OSError; EvaluationError if it is too big."""
-    entries = {**tables._asdict(), "weights": tables.weights.astype(np.float16)}
+    entries = {
+        name: each.astype(np.float16) if each.dtype == np.float32 else each
+        for name, each in evaluation._asdict().items()
+    }
     entries["card"] = np.frombuffer(msgspec.json.encode(card), dtype=np.uint8)
     packed = io.BytesIO()
     np.savez_compressed(packed, **entries)
@@ -60,6 +67,25 @@ def write(path: Path, tables: Tables, card: Card) -> None:
 
 def read(path: Path, game: Game) -> tuple[Tables, Card]:
     """Return the tables of a file and its card. Raises EvaluationError."""
+    fields, card = _fields_of(path, game, Tables._fields)
+    if (fault := _fault(fields, game.observed_words)) is not None:
+        raise EvaluationError(f"{path}: {fault}; expected {_KIND}")
+    weights = np.ascontiguousarray(fields.pop("weights"), dtype=np.float32)
+    numbers = {name: np.ascontiguousarray(each) for name, each in fields.items()}
+    return Tables(**numbers, weights=weights), card
+
+
+def read_net(path: Path, game: Game) -> tuple[Perceptron, Card]:
+    """Return the net of a file for a game with chance, and its card. Raises EvaluationError."""
+    fields, card = _fields_of(path, game, Perceptron._fields)
+    if (fault := _fault_of_net(fields, game.num_inputs)) is not None:
+        raise EvaluationError(f"{path}: {fault}; expected {_KIND}")
+    weights = {n: np.ascontiguousarray(each, dtype=np.float32) for n, each in fields.items()}
+    return Perceptron(**weights), card
+
+
+def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, np.ndarray], Card]:
+    """Return some entries of a file and its card. Raises EvaluationError."""
     try:
         data = read_limited(path, MOST_BYTES, _KIND)
     except NetError as error:
@@ -70,18 +96,14 @@ def read(path: Path, game: Game) -> tuple[Tables, Card]:
                 raise EvaluationError(f"{path} is too big when it is unpacked")
         with np.load(io.BytesIO(data), allow_pickle=False) as entries:
             card = msgspec.json.decode(entries["card"].tobytes(), type=Card)
-            fields = {name: entries[name] for name in Tables._fields}
+            fields = {name: entries[name] for name in names}
     except EvaluationError:
         raise
     except Exception as error:  # of zip, numpy and JSON
         raise EvaluationError(f"{path} cannot be read ({error}); expected {_KIND}") from error
     if card.game != str(game):
         raise EvaluationError(f"{path} is for {card.game}, not for {game}")
-    if (fault := _fault(fields, game.observed_words)) is not None:
-        raise EvaluationError(f"{path}: {fault}; expected {_KIND}")
-    weights = np.ascontiguousarray(fields.pop("weights"), dtype=np.float32)
-    numbers = {name: np.ascontiguousarray(each) for name, each in fields.items()}
-    return Tables(**numbers, weights=weights), card
+    return fields, card
 
 
 def shipped(game: Game) -> Path | None:
@@ -92,6 +114,18 @@ def shipped(game: Game) -> Path | None:
 
 def load(game: Game, name: str) -> Tables:
     """Return the tables of a file, or the `shipped` ones of a game. Raises EvaluationError."""
+    return read(_path(game, name), game)[0]
+
+
+def load_net(game: Game, name: str) -> Perceptron:
+    """Return the net of a file, or the `shipped` one of a game with chance.
+
+    Raises EvaluationError.
+    """
+    return read_net(_path(game, name), game)[0]
+
+
+def _path(game: Game, name: str) -> Path:
     path = shipped(game) if name == SHIPPED else Path(name)
     if path is None:
         raise EvaluationError(
@@ -99,7 +133,7 @@ def load(game: Game, name: str) -> Tables:
             f'playout-train new "{as_argument(str(game))}" DIR --evaluation, '
             "then run, export, and evaluation=FILE"
         )
-    return read(path, game)[0]
+    return path
 
 
 def _fault(fields: dict[str, np.ndarray], state: int) -> str | None:
@@ -127,6 +161,23 @@ def _fault(fields: dict[str, np.ndarray], state: int) -> str | None:
     weights = fields["weights"]
     if ends.max() > size or len(weights) != 2 * (len(fields["cuts"]) + 1) * size:
         return "the number of weights is not that of the groups"
+    return _fault_of_weights(weights)
+
+
+def _fault_of_net(fields: dict[str, np.ndarray], inputs: int) -> str | None:
+    """Return why a net cannot be used for a number of inputs, None if it can."""
+    for name, array in fields.items():
+        if array.dtype != np.float16 or array.ndim != (2 if name == "inputs" else 1):
+            return f"{name} has the wrong type or number of dimensions"
+    hidden = len(fields["hidden"])
+    if not 1 <= hidden <= _MOST_HIDDEN or hidden & hidden - 1:
+        return f"the number of hidden units is no power of two up to {_MOST_HIDDEN}"
+    if fields["inputs"].shape != (inputs, hidden) or len(fields["output"]) != hidden + 1:
+        return f"the net has other sizes than {inputs} inputs and {hidden} hidden units"
+    return next(filter(None, map(_fault_of_weights, fields.values())), None)
+
+
+def _fault_of_weights(weights: np.ndarray) -> str | None:
     if not np.isfinite(weights).all() or np.abs(weights.astype(float)).max() > _GREATEST:
         return "a weight is not a number, or too big"
     return None

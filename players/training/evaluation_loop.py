@@ -11,6 +11,8 @@ each position is moved towards its searched value and those of the later positio
 move, TD(lambda) (Sutton 1988). Each weight has a step size of its own, which falls while its errors
 change signs (temporal coherence: Beal & Smith 1999). Where a game says how its players are
 exchanged, each position is learned a second time with the players exchanged and the opposite value.
+
+Of a game with chance, a net is learned: see `chance_learner`.
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.commands.cores import usable_cores
-from playout.games import Game, SpecError
+from playout.games import Game, SpecError, State
 from playout.games.core.kernels import LEVEL, compiled, helper, in_python
 from playout.games.core.random import Rng, draw
 from playout.players.core.cells import cells_of
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.evaluations import files
+from playout.players.evaluations.perceptron import Perceptron, new_perceptron
 from playout.players.evaluations.tables import (
     TABLES,
     Floats,
@@ -47,6 +50,7 @@ from playout.players.evaluations.tables import (
     sum_at,
 )
 from playout.players.training import TrainingError, run_folder
+from playout.players.training.chance_learner import ChanceLearner
 from playout.players.training.display import TrainingDisplay
 from playout.players.training.run_folder import (
     Checkpoint,
@@ -282,7 +286,27 @@ class EvaluationLearner:
             np.zeros(_MOVES),
             np.zeros(_MOVES, dtype=np.bool_),
         )
-        self.games = self.positions = self.won = self.tied = 0
+        self._game, self.games = game, 0
+        self.positions = self.won = self.tied = 0
+
+    @property
+    def steps(self) -> dict[str, NDArray[Any]]:
+        """The arrays of the step sizes, which learners share."""
+        return {"errors": self.memory.errors, "sizes": self.memory.sizes}
+
+    def learned(self) -> tuple[float, float]:
+        """Return the share of the weights that have changed, and the mean of their step sizes."""
+        met = self.memory.sizes > 0
+        steps = np.abs(self.memory.errors[met]) / self.memory.sizes[met]
+        return float(met.mean()), float(steps.mean()) if steps.size else 1.0
+
+    def value_of(self, state: State) -> float:
+        """Return the evaluation of a position for the player to move, from -1 to 1."""
+        line = new_line(self.tables, self._game.observed_words, plies=1)
+        line.states[0] = self._game.observed(state)
+        set_first(self.tables, line, 0)
+        value = math.tanh(sum_at(line, 0))
+        return value if self._game.current_player(state) == 1 else -value
 
     def play(self, done: float) -> None:
         """Play a game and learn from it; `done` is the completed share of the training, 0 to 1."""
@@ -308,7 +332,11 @@ class EvaluationLearner:
 #: Seconds between two looks at the threads.
 _POLL_S = 0.1
 #: Prefixes in the state of a checkpoint.
-_TABLES, _RANDOM = "tables/", "random/"
+_WEIGHTS, _RANDOM = "tables/", "random/"
+
+
+#: Plays games and learns from them; those of a run share an evaluation and its step sizes.
+Learner = EvaluationLearner | ChanceLearner
 
 
 class _Counts(NamedTuple):
@@ -341,31 +369,32 @@ class EvaluationLoop:
         self._last: RoundRecord | None = checkpoint.record if checkpoint else None
         state = checkpoint.state if checkpoint else {}
         try:
-            tables = _tables_of(state) if state else new_tables(settings.game)
-            self._learners = self._new_learners(tables)
+            evaluation = _evaluation_of(state) if state else _new_evaluation(settings)
+            self._learners = self._new_learners(evaluation)
         except SpecError as error:
             raise TrainingError(str(error)) from error
-        self._tables = tables
+        self._evaluation = evaluation
         if state:
             self._restore(state)
         folder.restore_records(self._last)
         number = self._last.round if self._last else 0
-        _write(folder.kept.place(number), tables, _card(settings, self._last))
+        _write(folder.kept.place(number), evaluation, _card(settings, self._last))
 
-    def _new_learners(self, tables: Tables) -> list[EvaluationLearner]:
-        game, seed = self._settings.game, self._settings.seed
-        first = EvaluationLearner(game, tables, seed)
-        count = self._settings.processes.workers or usable_cores()
-        others = range(1, count)
-        return [first, *(EvaluationLearner(game, tables, seed + each, first) for each in others)]
+    def _new_learners(self, evaluation: Tables | Perceptron) -> list[Learner]:
+        first = _new_learner(self._settings, evaluation)
+        others = range(1, self._settings.processes.workers or usable_cores())
+        return [
+            first,
+            *(_new_learner(self._settings, evaluation, number, first) for number in others),
+        ]
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue with the step sizes and the random numbers of a checkpoint.
 
         A thread that is new has a seed that depends on the games so far.
         """
-        memory = self._learners[0].memory
-        memory.errors[:], memory.sizes[:] = state["errors"], state["sizes"]
+        for name, steps in self._learners[0].steps.items():
+            steps[:] = state[name]
         games = self._last.games if self._last else 0
         for number, learner in enumerate(self._learners):
             fresh = learner.rng + np.uint64(games)
@@ -373,13 +402,11 @@ class EvaluationLoop:
 
     @property
     def _state(self) -> dict[str, NDArray[Any]]:
-        """The state for `_restore`, and the tables."""
-        memory = self._learners[0].memory
+        """The state for `_restore`, and the evaluation."""
         return {
-            **{f"{_TABLES}{name}": each for name, each in self._tables._asdict().items()},
+            **{f"{_WEIGHTS}{name}": each for name, each in self._evaluation._asdict().items()},
             **{f"{_RANDOM}{number}": each.rng for number, each in enumerate(self._learners)},
-            "errors": memory.errors,
-            "sizes": memory.sizes,
+            **self._learners[0].steps,
         }
 
     def run(self) -> None:
@@ -405,11 +432,11 @@ class EvaluationLoop:
             each.result()  # raises what the thread raised
         self._last = self._record(number, time.monotonic() - began, before)
         card = _card(self._settings, self._last)
-        _write(self._folder.kept.place(number), self._tables, card)
+        _write(self._folder.kept.place(number), self._evaluation, card)
         self._folder.store_round(Checkpoint(self._state, self._last))
         self._display.round(self._last, run_folder.remaining_s(self._settings.limits, self._last))
 
-    def _play(self, learner: EvaluationLearner, began: float, before: _Counts, used: Used) -> None:
+    def _play(self, learner: Learner, began: float, before: _Counts, used: Used) -> None:
         """Play games until the end of the round or of the run."""
         limits, seconds = self._settings.limits, self._settings.processes.seconds_per_round
         elapsed_s = 0.0
@@ -433,9 +460,8 @@ class EvaluationLoop:
 
     def _record(self, number: int, seconds: float, before: _Counts) -> EvaluationRound:
         last, new = self._last, _Counts(*np.subtract(self._counts, before).tolist())
-        memory = self._learners[0].memory
-        met = memory.sizes > 0
-        steps = np.abs(memory.errors[met]) / memory.sizes[met]
+        first, state = self._learners[0], self._settings.game.initial_state()
+        met, step_size = first.learned()
         return EvaluationRound(
             round=number,
             time=time.time(),
@@ -446,29 +472,23 @@ class EvaluationLoop:
             positions_per_s=new.positions / seconds,
             first_player_wins=new.won / max(1, new.games),
             ties=new.tied / max(1, new.games),
-            value_of_start=self._value_of_start(),
-            weights_met=float(met.mean()),
-            step_size=float(steps.mean()) if steps.size else 1.0,
+            value_of_start=first.value_of(state),
+            weights_met=met,
+            step_size=step_size,
         )
-
-    def _value_of_start(self) -> float:
-        """Return the evaluation of the first position for the player to move, from -1 to 1."""
-        game = self._settings.game
-        state = game.initial_state()
-        line = new_line(self._tables, game.observed_words, plies=1)
-        line.states[0] = game.observed(state)
-        set_first(self._tables, line, 0)
-        value = math.tanh(sum_at(line, 0))
-        return value if game.current_player(state) == 1 else -value
 
 
 def size(settings: TrainingSettings) -> str:
     """Return the size of an evaluation in words. Raises TrainingError if none can be learned."""
     try:
-        tables = new_tables(settings.game)
-        EvaluationLearner(settings.game, tables)
+        evaluation = _new_evaluation(settings)
+        _new_learner(settings, evaluation)
     except SpecError as error:
         raise TrainingError(str(error)) from error
+    if isinstance(evaluation, Perceptron):
+        inputs, hidden = evaluation.inputs.shape
+        return f"an evaluation: a net of {inputs:,} inputs and {hidden} hidden units"
+    tables = evaluation
     return f"an evaluation of {len(tables.weights):,} weights in {len(tables.groups):,} groups"
 
 
@@ -480,13 +500,40 @@ def export(folder: RunFolder, output: Path, author: str | None, licence: str | N
     folder.refuse_own(output)
     checkpoint = folder.complete_checkpoint()
     card = _card(folder.settings, checkpoint.record, author, licence)
-    _write(output, _tables_of(checkpoint.state), card)
+    _write(output, _evaluation_of(checkpoint.state), card)
     return checkpoint.record
 
 
-def _tables_of(state: Mapping[str, NDArray[Any]]) -> Tables:
-    """Return copies of the tables in a checkpoint."""
-    return Tables(**{name: state[f"{_TABLES}{name}"].copy() for name in Tables._fields})
+def _new_evaluation(settings: TrainingSettings) -> Tables | Perceptron:
+    """Return the evaluation before learning. Raises SpecError."""
+    if settings.game.has_chance:
+        return new_perceptron(settings.game, settings.seed)
+    return new_tables(settings.game)
+
+
+def _new_learner(
+    settings: TrainingSettings,
+    evaluation: Tables | Perceptron,
+    number: int = 0,
+    first: Learner | None = None,
+) -> Learner:
+    """Return learner `number` of an evaluation; all have the step sizes of the `first`."""
+    seed = settings.seed + number
+    if isinstance(evaluation, Perceptron):
+        assert first is None or isinstance(first, ChanceLearner)
+        return ChanceLearner(settings.game, evaluation, seed, first)
+    assert first is None or isinstance(first, EvaluationLearner)
+    return EvaluationLearner(settings.game, evaluation, seed, first)
+
+
+def _evaluation_of(state: Mapping[str, NDArray[Any]]) -> Tables | Perceptron:
+    """Return a copy of the evaluation in a checkpoint."""
+    weights = {
+        name.removeprefix(_WEIGHTS): each.copy()
+        for name, each in state.items()
+        if name.startswith(_WEIGHTS)
+    }
+    return Tables(**weights) if "weights" in weights else Perceptron(**weights)
 
 
 def _card(
@@ -509,10 +556,10 @@ def _card(
     )
 
 
-def _write(path: Path, tables: Tables, card: files.Card) -> None:
+def _write(path: Path, evaluation: Tables | Perceptron, card: files.Card) -> None:
     """Write an evaluation, complete or not at all. Raises TrainingError."""
     try:
         with clear_errors(path):
-            files.write(path, tables, card)
+            files.write(path, evaluation, card)
     except files.EvaluationError as error:
         raise TrainingError(str(error)) from error

@@ -262,13 +262,14 @@ def parse(text: str, where: str) -> TrainingSettings:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))
-    try:
-        game.require_no_chance("playout-train does not learn")
-    except SpecError as error:
-        raise TrainingError(str(error)) from None
     taken = {
         key: top.take(key, each.check, getattr(TrainingSettings, key)) for key, each in TOP.items()
     }
+    try:
+        if taken["kind"] == NET:
+            game.require_no_chance("playout-train trains no nets of")
+    except SpecError as error:
+        raise TrainingError(f"{error}; learn an evaluation: --evaluation") from None
     settings = replace(defaults(game, taken["kind"]), **taken)
     for name, keys in tables_of(settings.kind).items():
         table = top.table(name, f"[{name}]")

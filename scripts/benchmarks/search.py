@@ -35,7 +35,7 @@ from playout.games.core.spec import parse
 from playout.players import Limit
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation
-from playout.players.evaluations import files
+from playout.players.evaluations import files, perceptron
 from playout.players.evaluations.tables import TABLES, Tables
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import GAMES, in_turns, rate
@@ -108,6 +108,30 @@ def evaluate_again(
     for _ in range(count):
         search.line.phases[1] = -1
         total += principal_variation.evaluate(search, kernels, tables, 1)
+    return total
+
+
+@compiled(
+    types.float64(
+        perceptron.CHANCE_KERNELS,
+        perceptron.PERCEPTRON,
+        perceptron.ACTIVATIONS,
+        types.int64[::1],
+        types.int64,
+    ),
+    allocates=False,
+)
+def expect_again(
+    kernels: perceptron.ChanceKernels,
+    net: perceptron.Perceptron,
+    memory: perceptron.Activations,
+    board: Board,
+    count: int,
+) -> float:
+    """Evaluate a position by a net `count` times; return the sum of the expected results."""
+    total = 0.0
+    for _ in range(count):
+        total += perceptron.expected_by(kernels, net, memory, board)
     return total
 
 
@@ -208,12 +232,19 @@ def _peer(spec: str, moves: list[int], seconds: float) -> Callable[[], float]:
 
 def _evaluated(game: KernelGame) -> State:
     draw, state = random.Random(1), game.initial_state()
-    for _ in range(PLIES):
+    plies = 0
+    while plies < PLIES or state[0] == 0:
         state = game.next_state(state, draw.choice(game.legal_actions(state)))
+        plies += 1
     return state
 
 
 def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
+    if game.has_chance:
+        net, board = files.load_net(game, files.SHIPPED), game.board(state)
+        given = perceptron.kernels_of(game, rules_of(game)), net
+        memory = perceptron.new_activations(game, net)
+        return lambda: rate(lambda n: expect_again(*given, memory, board, n), seconds)
     tables, rules = files.load(game, files.SHIPPED), rules_of(game)
     kernels = principal_variation.kernels_of(rules)
     search = principal_variation.new_search(

@@ -13,7 +13,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encodin
 
 def test_the_files_with_engines_can_be_read(tmp_path: Path) -> None:
     examples = re.findall(r"```toml\n(\[\w+\].*?)```", DOCUMENT, re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for text in examples:
         (tmp_path / "engines.toml").write_text(text)
         assert config.read(tmp_path / "engines.toml")

@@ -136,6 +136,23 @@ def test_settings_are_compared_all_against_all(tmp_path: Path) -> None:
     assert all(row["pairs"] == len(row["points"]) == 2 for row in document["matches"])
 
 
+def test_a_game_with_chance_has_scores_without_luck(tmp_path: Path) -> None:
+    """The points less the luck of the first player, whose mean is shown; in few pairs, too."""
+    file = tmp_path / "result.json"
+    result = CliRunner().invoke(main, [
+        "compare", "--game", "einstein_wurfelt_nicht", "alphabeta(depth=1)", "random",
+        "--pairs", "3", "--simulations", "50", "--json", str(file),
+    ])  # fmt: skip
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(file.read_text())["matches"]
+    assert len(row["luck"]) == 3
+    without = [sum(both) - luck for both, luck in zip(row["points"], row["luck"], strict=True)]
+    assert row["without_luck"]["mean"] == pytest.approx(sum(without) / 6)
+    assert row["without_luck"]["mean"] > 0.5
+    assert "without luck" in result.output
+    assert f"{row['without_luck']['mean']:.1%}" in result.output
+
+
 def test_settings_are_compared_against_one() -> None:
     code, output = compare(
         "uct(c=1)", "--against", "uct", "--game", "nim", "--pairs", "1", "--time", "0.001"

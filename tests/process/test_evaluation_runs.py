@@ -18,10 +18,10 @@ from support.training import GAME, resumed_after_a_full_disk, started
 from support.waiting import wait_until
 
 
-def new_evaluation(path: Path, *more: str, round_s: float = 0.1) -> RunFolder:
+def new_evaluation(path: Path, *more: str, round_s: float = 0.1, game: str = GAME) -> RunFolder:
     """The folder of a new run with rounds of some seconds."""
     rounds = ("--set", f"processes.seconds_per_round={round_s}")
-    code, output = invoke("playout-train", "new", GAME, str(path), "--evaluation", *rounds, *more)
+    code, output = invoke("playout-train", "new", game, str(path), "--evaluation", *rounds, *more)
     assert code == 0, output
     return RunFolder.open(path)
 
@@ -86,8 +86,13 @@ if scale.slow:  # it needs the right to make a file system, which not all machin
         assert_complete(resumed_after_a_full_disk(folder, tmp_path / "disk", size="80k"))
 
 
-def test_the_result_of_one_worker_is_the_same_also_after_interruptions(tmp_path: Path) -> None:
-    one, interrupted = (new_evaluation(tmp_path / name) for name in ("one", "interrupted"))
+@pytest.mark.parametrize("game", [GAME, "pig(winscore=20)"])
+def test_the_result_of_one_worker_is_the_same_also_after_interruptions(
+    game: str, tmp_path: Path
+) -> None:
+    one, interrupted = (
+        new_evaluation(tmp_path / name, game=game) for name in ("one", "interrupted")
+    )
     limits = ("--games", "6000", "--workers", "1")
     commanded("run", one, *limits)
     process = start("playout-train", "run", str(interrupted.path), *limits)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
+from typing import TextIO
 
 _COMMANDS = "protocol_version name version list_commands boardsize clear_board play genmove quit"
 _COMMON = {
@@ -25,6 +27,7 @@ _COMMON = {
         ["START", ["OK\r\n"]],
         ["ABOUT", ['name="Habit", version="1"\r\n']],
     ],
+    "gnubg": [["version", ["Interface: 2\nRFBF: 0\nEngine: 1.00\nSoftware: 1.0\n"]]],
     "gtp": [
         ["protocol_version", ["={n} 2\n\n"]],
         ["name", ["={n} Habit\n\n"]],
@@ -35,10 +38,23 @@ _COMMON = {
 }
 
 
+def _connected(lines: TextIO) -> tuple[TextIO, int]:
+    """Return the lines of a connection to the socket that a command names, and its descriptor."""
+    path = next(line for line in lines if line.startswith("external ")).split()[1]
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        connection = listener.accept()[0]
+    return connection.makefile(), os.dup(connection.fileno())
+
+
 def main() -> None:
     protocol, given = sys.argv[1:]
     rules = [*json.loads(given), *_COMMON[protocol]]
-    for line in sys.stdin:
+    lines, output = sys.stdin, 1
+    if protocol == "gnubg":
+        lines, output = _connected(sys.stdin)
+    for line in lines:
         number, command = "", line.strip()
         if protocol == "gtp" and command[:1].isdigit():
             number, _, command = command.partition(" ")
@@ -49,7 +65,7 @@ def main() -> None:
                 text = texts.pop(0) if len(texts) > 1 else texts[0]
                 for place, group in enumerate(found.groups(), start=1):
                     text = text.replace(f"{{{place}}}", group)
-                os.write(1, text.replace("{n}", number).encode())
+                os.write(output, text.replace("{n}", number).encode())
                 break
 
 

@@ -216,7 +216,7 @@ def test_what_has_no_dice_refuses_games_with_chance(spec: str) -> None:
         with pytest.raises(SpecError) as caught:
             refused()
         assert told in str(caught.value)
-    with pytest.raises(TrainingError, match="does not learn"):
+    with pytest.raises(TrainingError, match="trains no nets of games with chance"):
         settings.parse(f"game = '{spec}'", "here")
 
 

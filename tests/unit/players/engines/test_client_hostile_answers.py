@@ -64,6 +64,10 @@ SCRIPTS: dict[str, list[tuple[str, tuple[int, ...], list[tuple[str, list[str]]]]
             ]),
         ]),
     ],
+    "gnubg": [
+        ("backgammon", (0,), [("version", ["Interface: {}\nSoftware: {}\n"]), ("board", ["{}\n"])]),
+        ("backgammon", (0, 0, 30, 109), [("evaluation", ["{}\n"])]),
+    ],
     "gomocup": [
         ("gomoku", (), [
             ("ABOUT", ['name="{}", version="{}"\n']),

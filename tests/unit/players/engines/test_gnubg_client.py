@@ -1,0 +1,146 @@
+"""GNU Backgammon as an engine: boards of FIBS, moves of whole turns, and the program itself."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from playout import games, players
+from playout.games import Position, SpecError
+from playout.games.backgammon import Backgammon
+from playout.players import Limit, Player
+from playout.players.engine import Engine
+from playout.players.engines import config
+from playout.players.engines.gnubg_client import after_steps, fibs_board
+from playout.players.engines.process import EngineError
+from support.engines import scripted
+from support.requirements import skip_without
+
+GAME = games.load("backgammon")
+LIMIT = Limit(seconds=20)
+#: The options of gnubg without looking ahead.
+TABLE = """
+[gnubg]
+command = "gnubg -t -q"
+protocol = "gnubg"
+games = ["backgammon"]
+options = { "evaluation chequerplay evaluation plies" = 0 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def rolled(draw: random.Random, plies: int) -> Position:
+    """Return a position of a random match in which a player has several moves."""
+    position = Position(GAME).rolled(draw.randrange)
+    while position.ply < plies or len(position.legal_actions) < 2:
+        if position.winner:
+            position = Position(GAME)
+        elif position.to_move:
+            position = position.play(draw.choice(position.legal_actions))
+        position = position.rolled(draw.randrange)
+    return position
+
+
+def test_a_board_has_the_checkers_and_the_dice_of_the_player_to_move() -> None:
+    assert isinstance(GAME, Backgammon)
+    after_opening = Position(GAME, (1,))  # player 2 begins with 2 and 1
+    assert fibs_board(GAME, after_opening.state) == (
+        "board:You:Opponent:1:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:"
+        "1:2:1:0:0:1:1:1:0:1:-1:0:25:0:0:0:0:0:0:0:0"
+    )
+
+
+def test_a_move_of_a_whole_turn_is_found_by_its_position() -> None:
+    """Names of moves of one action, and of two actions at a double, lead to their positions."""
+    assert isinstance(GAME, Backgammon)
+    draw, doubles = random.Random(1), 0
+    for _ in range(40):
+        position = rolled(draw, draw.randrange(40))
+        if position.state[5]:
+            continue
+        player, action = position.to_move, draw.choice(position.legal_actions)
+        after, text = position.play(action), position.name(action)
+        if after.to_move == player and not after.winner:
+            second = draw.choice(after.legal_actions)
+            text, after = f"{text} {after.name(second)}", after.play(second)
+            doubles += 1
+        wanted = tuple(GAME.checkers(after.state, each) for each in (player, 3 - player))
+        assert after_steps(GAME, position.state, text.replace("pass", "")) == wanted
+    assert doubles > 2
+    assert after_steps(GAME, Position(GAME, (0,)).state, "roll") is None
+
+
+def test_an_answer_that_is_no_legal_move_names_the_legal_ones(tmp_path: Path) -> None:
+    with closing(Engine(GAME, **scripted(tmp_path, "gnubg", ("board", ["24/13\n"])))) as engine:
+        with pytest.raises(EngineError, match=r"'24/13': not legal; legal are: .*24/22") as caught:
+            engine.choose(Position(GAME, (0,)), LIMIT)
+        assert "board:You" in str(caught.value)
+
+
+def test_a_program_that_opens_no_socket_is_an_error_with_its_reason(tmp_path: Path) -> None:
+    table = '[tiny]\ncommand = "sh -c \'echo no dice >&2; exit 3\'"\nprotocol = "gnubg"\n'
+    (tmp_path / "engines.toml").write_text(table)
+    with pytest.raises(SpecError, match=r"exited with code 3.*no dice"):
+        players.load(f"engine(name=tiny,file={tmp_path / 'engines.toml'})", GAME)
+
+
+def test_it_plays_no_other_game(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="plays backgammon, not pig"):
+        Engine(games.load("pig"), **scripted(tmp_path, "gnubg"))
+
+
+@pytest.mark.parametrize(("key", "value"), [("sandbox", "{}"), ("short", "{ a = 1 }")])
+def test_keys_that_it_cannot_use_are_faults(key: str, value: str, tmp_path: Path) -> None:
+    file = tmp_path / "engines.toml"
+    file.write_text(f"{TABLE}{key} = {value}\n")
+    with pytest.raises(SpecError, match=f"engines.toml:7: {key}"):
+        config.read(file)
+
+
+@pytest.fixture
+def gnubg(tmp_path: Path) -> Player:
+    if shutil.which("gnubg", path=config.search_path()) is None:
+        skip_without("gnubg (apt install gnubg)")
+    (tmp_path / "engines.toml").write_text(TABLE)
+    return players.load(f"engine(name=gnubg,file={tmp_path / 'engines.toml'})", GAME)
+
+
+def test_gnubg_beats_random_moves(gnubg: Player) -> None:
+    draw, chosen, doubles = random.Random(3), 0, 0
+    with closing(gnubg):
+        assert gnubg.version.startswith("GNU Backgammon 1.")
+        for seat in (1, 2):
+            position = Position(GAME).rolled(draw.randrange)
+            gnubg.started(seat, "random", position)
+            while not position.winner:
+                action = draw.choice(position.legal_actions)
+                if position.to_move == seat:
+                    action = gnubg.choose(position, LIMIT).action
+                    chosen += 1
+                    doubles += position.state[5]
+                position = position.play(action).rolled(draw.randrange)
+            assert position.winner == seat
+            gnubg.ended(position.winner, "")
+    assert chosen > 50
+    assert doubles > 2
+
+
+def test_gnubg_continues_at_the_second_half_of_a_double(gnubg: Player) -> None:
+    """Without the answer to the first half, it is the half with the best evaluation."""
+    position = Position(GAME, (0, 0, 30))
+    with closing(gnubg):
+        first = gnubg.choose(position, LIMIT).action
+        middle = position.play(first)
+        planned = gnubg.choose(middle, LIMIT).action
+        gnubg.started(2, "other", middle)
+        alone = gnubg.choose(middle, LIMIT).action
+    wanted = middle.play(planned).state
+    assert GAME.next_state(middle.state, alone)[6:34] == wanted[6:34]

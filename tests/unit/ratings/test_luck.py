@@ -1,0 +1,112 @@
+"""Luck of rolls: its expectation is 0, and results without it have the same one."""
+
+from __future__ import annotations
+
+import functools
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from playout import games
+from playout.games import Game, Position, State
+from playout.ratings.luck import Expectation, interval, luck, luck_of_rolls
+
+
+def result(game: Game, state: State) -> float:
+    first, second = game.returns(state)
+    return first - second
+
+
+def perfect(game: Game) -> Expectation:
+    """Return the expected result of player 1 if both play as well as possible."""
+
+    @functools.cache
+    def value(state: State) -> float:
+        if game.winner(state):
+            return result(game, state)
+        after = [value(game.next_state(state, each)) for each in game.legal_actions(state)]
+        if state[0] == 0:
+            return float(np.dot(game.chances(state), after)) / sum(game.chances(state))
+        return max(after) if state[0] == 1 else min(after)
+
+    return value
+
+
+def guessed(state: State) -> float:
+    """Return a value that says nothing of the position, but is always the same for it."""
+    return random.Random(str(state)).uniform(-1, 1)
+
+
+def matches(game: Game) -> list[tuple[Fraction, Position]]:
+    """Return all matches of a policy with their probabilities: the parity of the state decides."""
+    found, waiting = [], [(Fraction(1), Position(game))]
+    while waiting:
+        chance, position = waiting.pop()
+        if position.winner:
+            found.append((chance, position))
+            continue
+        actions = position.legal_actions
+        if position.to_move == 0:
+            weights = game.chances(position.state)
+            shares = [Fraction(weight, sum(weights)) for weight in weights]
+            outcomes = zip(shares, actions, strict=True)
+            waiting += [(chance * share, position.play(each)) for share, each in outcomes]
+        else:
+            waiting.append((chance, position.play(actions[sum(position.state) % len(actions)])))
+    return found
+
+
+GAME = games.load("pig(winscore=5,diceoutcomes=3,horizon=6)")
+
+
+@pytest.mark.parametrize("expected", [guessed, perfect(GAME)], ids=["guessed", "perfect"])
+def test_results_without_luck_have_the_same_expectation(expected: Expectation) -> None:
+    """Whatever the values, by all matches of players that are far from perfect."""
+    found = matches(GAME)
+    assert len(found) > 30
+    assert sum(chance for chance, _ in found) == 1
+    mean = sum(float(chance) * result(GAME, each.state) for chance, each in found)
+    of_luck = sum(float(chance) * luck(each, expected) for chance, each in found)
+    assert of_luck == pytest.approx(0, abs=1e-12)
+    assert abs(mean) > 0.01
+
+
+def test_between_perfect_players_all_is_luck_but_the_value_of_the_game() -> None:
+    expected, draw, seen = perfect(GAME), random.Random(1), set()
+    for _ in range(20):
+        position = Position(GAME)
+        while not position.winner:
+            sign = 3 - 2 * position.to_move
+
+            def after(action: int, before: Position = position, sign: int = sign) -> float:
+                return sign * expected(before.play(action).state)
+
+            position = position.play(max(position.legal_actions, key=after)).rolled(draw.randrange)
+        seen.add(position.winner)
+        without = result(GAME, position.state) - luck(position, expected)
+        assert without == pytest.approx(expected(GAME.initial_state()))
+    assert {1, 2} <= seen
+
+
+def test_rolls_of_backgammon_count_by_their_weights() -> None:
+    """A value of 1 after doubles alone: they have 6 of 36 chances, and 21 outcomes."""
+    game = games.load("backgammon")
+    position = Position(game, (0, 0, 30, 109))  # the opening roll 21, a move, 11 and its first half
+
+    def doubles(state: State) -> float:
+        return float(state[3] == state[4] != 0)
+
+    found = dict(luck_of_rolls(position, doubles))
+    assert found == {0: 0.0, 2: pytest.approx(5 / 6)}
+
+
+def test_an_interval_is_that_of_students_distribution() -> None:
+    found = interval([0.2, 0.4, 0.6])
+    assert found.mean == pytest.approx(0.4)
+    assert (found.low, found.high) == (
+        pytest.approx(-0.09683, abs=1e-4),
+        pytest.approx(0.89683, abs=1e-4),
+    )
+    assert interval([0.3]) == (0.3, None, None)
