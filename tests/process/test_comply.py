@@ -368,7 +368,7 @@ def test_a_player_of_a_game_with_chance_moves_only_at_its_turns(
 ) -> None:
     turns = set()
 
-    class Watching(Player):
+    class TurnNoter(Player):
         def choose(
             self, position: Position, limit: Limit, report: Report | None = None
         ) -> PlayResult:
@@ -376,7 +376,7 @@ def test_a_player_of_a_game_with_chance_moves_only_at_its_turns(
             return PlayResult(position.legal_actions[0])
 
     rules = games.load("einstein_wurfelt_nicht")
-    assert player_checks.passes(lambda: Watching(rules), rules, "120d12")
+    assert player_checks.passes(lambda: TurnNoter(rules), rules, "120d12")
     assert (turns, capsys.readouterr().out.count("passed: ")) == ({1, 2}, 3)
 
 
