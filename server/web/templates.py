@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
@@ -156,13 +157,22 @@ def environment(language: Language, *more: tuple[str, str]) -> Environment:
         "code": _code,
         "number": language.number,
         "rules": language.rules,
-        "sort_by_title": lambda games: sorted(
-            games, key=lambda game: language.told(game["title"]).casefold()
-        ),
+        "sort_by_title": partial(_sort_by_title, language),
         "told": language.told,
         "utc": lambda at: f"{utc(at):%Y-%m-%dT%H:%M:%SZ}",
     }
     return environment
+
+
+def _sort_by_title(language: Language, games: Iterable[Any], title: str = "title") -> list[Any]:
+    """Games in the order of their names in a language; `title` is the path of the name."""
+
+    def key(game: Any) -> str:
+        for part in title.split("."):
+            game = game[part] if isinstance(game, Mapping) else getattr(game, part)
+        return language.told(game).casefold()
+
+    return sorted(games, key=key)
 
 
 def _code(text: str) -> Markup:

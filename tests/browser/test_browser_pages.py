@@ -287,6 +287,21 @@ def test_a_new_user_has_nothing_of_those_before(people: BrowserUsers) -> None:
     assert not page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
 
 
+def test_the_index_of_the_games_leads_to_each(reader: tuple[BrowserUsers, Page]) -> None:
+    people, page = reader
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/games")
+    index = page.get_by_role("navigation", name="Index")
+    expect(index.get_by_role("link")).to_have_count(page.locator(".card.game").count())
+    for name in ("Y", "Chess"):
+        index.get_by_role("link", name=name, exact=True).click()
+        heading = page.get_by_role("heading", name=name, exact=True)
+        expect(heading).to_be_in_viewport()
+        top = heading.evaluate("heading => heading.getBoundingClientRect().top")
+        assert top >= index.evaluate("index => index.getBoundingClientRect().bottom")
+    assert people.faults == []
+
+
 def see_the_boards(page: Page) -> None:
     """Scroll to each board, as boards out of view are not drawn."""
     cards = page.locator("#matches li")

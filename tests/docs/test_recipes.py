@@ -20,8 +20,9 @@ from support.documents import program
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests" / "data" / "recipes"
-#: What a copy does without: history, environments, caches and what commands have written.
-LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "screenshots", "*.egg-info")
+#: What a copy does without: history, environments and what commands have written. It has the
+#: compiled modules, but none that another process is writing.
+LEFT_OUT = shutil.ignore_patterns(".*", "*.pyc.*", "node_modules", "screenshots", "*.egg-info")
 
 GAME_ROW = "| `four_in_a_square` | none | 18 | 16 cells | 16 | The cell, row by row. |"
 MESSAGE = '''class Nod(Request, frozen=True, kw_only=True):
@@ -125,7 +126,7 @@ class Repository:
 
     def changed(self) -> set[str]:
         """Return the files that differ from those of the working tree."""
-        files = (path for path in self.root.rglob("*") if path.is_file())
+        files = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".pyc")
         names = {str(path.relative_to(self.root)) for path in files}
         return {
             name

@@ -69,7 +69,7 @@ SMALL: dict[str, dict[str, int | str]] = {
     "y": {"size": 3},
     "kalah": {"houses": 3, "seeds": 2},
     "oware": {"houses": 3, "seeds": 2},
-    "pig": {"winscore": 15, "horizon": 40},
+    "pig": {"horizon": 40, "winscore": 15},
     "open_spiel": {"game": "clobber", "rows": 3, "columns": 4},
 }
 

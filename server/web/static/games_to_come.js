@@ -6,6 +6,7 @@ import { gettext } from "./texts.js";
 const INTERVAL_MS = 2000;
 
 const line = document.getElementById("to-come");
+const progress = document.getElementById("to-come-progress");
 
 async function refresh() {
   if (document.hidden) return later();
@@ -17,6 +18,10 @@ async function refresh() {
     if (isFirst) return location.reload();
     if (response.ok && !fresh) return offerAll();
     if (fresh) line.textContent = fresh.textContent;
+    progress.value = page.getElementById("to-come-progress")?.value ?? progress.max;
+    for (const tile of document.querySelectorAll(".skeleton")) {
+      tile.classList.toggle("is-ready", !page.querySelector(`.skeleton[data-game="${CSS.escape(tile.dataset.game)}"]`));
+    }
   } catch {
     // The server cannot be reached at the moment.
   }
@@ -28,6 +33,7 @@ function later() {
 }
 
 function offerAll() {
+  progress.remove();
   const link = document.createElement("a");
   link.href = location.href;
   link.textContent = gettext("show them");
