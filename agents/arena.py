@@ -80,7 +80,12 @@ class Arena:
         self.contests = list(benchmark.contests())
         self._gates = {model.name: _Gate(model) for model in benchmark.models}
         openings = Openings(plies=benchmark.plies)
-        self._books = {str(g): Book(str(g), openings, benchmark.seed) for g in benchmark.games}
+        # With openings of their own, the errors of contests are independent. The digest has the
+        # seed of the benchmark in it.
+        self._books = {
+            each.digest: Book(str(each.game), openings, int(each.digest, 16))
+            for each in self.contests
+        }
         #: Guards the choice of pairs and the budget; notified after each answer.
         self._changed = threading.Condition()
         self._stopping = threading.Event()
@@ -188,7 +193,7 @@ class Arena:
         """Play both matches of a pair from where they stand in the journal."""
         game = str(contest.game)
         with self._changed:
-            opening = self._books[game][pair]
+            opening = self._books[contest.digest][pair]
         for letter, two in (("a", contest.two), ("b", contest.two[::-1])):
             match = f"{contest.digest}-{pair}{letter}"
             if match not in self._journal.matches:

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from playout import games
+from playout.commands.progress import doing
 from playout.games.core import plugins
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -101,7 +102,8 @@ class ImportedCommand(click.Command):
 
     def imported(self) -> click.Command:
         """Import the module, and return its command."""
-        command: click.Command = importlib.import_module(self._module).main
+        with doing(f"Loading {self.name}"):
+            command: click.Command = importlib.import_module(self._module).main
         return command
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -122,7 +122,8 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     try:
-        return str(games.load(games.register(text)))
+        with doing("Loading the game"):
+            return str(games.load(games.register(text)))
     except games.SpecError as error:
         raise click.BadParameter(str(error)) from error
 

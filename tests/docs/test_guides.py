@@ -18,12 +18,16 @@ from playout.competition.competition_command import main as competition
 from playout.competition.submit_command import main as submit
 from playout.players.client.player_command import main as player
 from playout.players.client.templates import COMMANDS
+from playout.players.training.training_command import main as training
 from playout.server.organizer.tournament_command import main as tournament
 from playout.server.server_command import main as server
 from support.commands import invoke, run
 from support.documents import ROOT, program
 
-GUIDES = ("first-bot", "first-class", "first-engine", "first-game")
+GUIDES = (
+    *("first-bot", "first-class", "first-engine", "first-game"),
+    *("first-tournament", "first-server", "first-net"),
+)
 #: Most words of a guide, and of everything that a student reads before the first verdict.
 MOST_WORDS, MOST_BEFORE = 900, 1500
 PROGRAMS = {
@@ -33,6 +37,7 @@ PROGRAMS = {
     "playout-server": server,
     "playout-submit": submit,
     "playout-tournament": tournament,
+    "playout-train": training,
 }
 
 
@@ -50,6 +55,13 @@ def commands(guide: str) -> Iterator[list[str]]:
 @pytest.mark.parametrize("guide", GUIDES)
 def test_a_guide_is_short(guide: str) -> None:
     assert len(text_of(f"docs/{guide}.md").split()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_role_succeeds_soon(guide: str) -> None:
+    """The README up to the end of the installation, and the whole guide."""
+    installed = text_of("README.md").partition("## Play")[0]
+    assert len(installed.split()) + len(text_of(f"docs/{guide}.md").split()) <= MOST_BEFORE
 
 
 def test_a_student_knows_soon_which_version_is_stronger() -> None:

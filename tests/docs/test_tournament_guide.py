@@ -1,4 +1,4 @@
-"""docs/tournaments.md is true: its file, keys, defaults, formats, reasons, commands and numbers."""
+"""docs/tournaments.md and its guide are true: file, keys, defaults, formats, commands, numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ COMMANDS = {
     name: each.imported() if isinstance(each, ImportedCommand) else each
     for name, each in main.commands.items()
 }
-GUIDE = (ROOT / "docs" / "tournaments.md").read_text(encoding="utf-8")
+GUIDE = "\n".join(
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("first-tournament.md", "tournaments.md")
+)
 
 #: What the key of a table is called in the file and in the specification made of it.
 TABLES: dict[str, type] = {

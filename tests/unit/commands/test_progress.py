@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from playout.commands import progress
+from playout.commands.options import ImportedCommand
 from playout.commands.progress import doing
 from support.waiting import wait_until
 
@@ -88,3 +90,18 @@ def test_lines_are_printed_on_standard_error(
     progress._speaker.reset()
     progress.say("Starting")
     assert capsys.readouterr() == ("", "Starting\n")
+
+
+def test_a_subcommand_says_that_it_is_loaded(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(progress, "waited_for", lines, raising=False)
+    (tmp_path / "slow_subcommand.py").write_text(
+        "from playout.commands import progress\n"
+        "from support.waiting import wait_until\n"
+        "wait_until(lambda: progress.waited_for, 'a line')\n"
+        "main = None\n"
+    )
+    ImportedCommand("report", "slow_subcommand", "text").imported()
+    assert lines[0] == "Loading report ..."

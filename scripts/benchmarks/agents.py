@@ -1,0 +1,147 @@
+"""Measured ratings of stand-ins for language models, and those of many more matches.
+
+Five stand-ins of known strength are measured by `playout-agents`' own code, in this process: they
+read positions from prompts and answer with moves. One answers nonsense in 30 % of the requests; the
+number of illegal first answers must be exactly the number that it gave. *Within*: the rating
+differs from that of a longer benchmark, against the same opponents, by no more than the root of the
+sum of the squares of both 95 % errors.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import tempfile
+import threading
+from collections import Counter
+from pathlib import Path
+
+from playout import games, players
+from playout.agents.arena import Arena
+from playout.agents.benchmark_file import Benchmark, ModelConfig
+from playout.agents.journal import BenchmarkJournal
+from playout.agents.measures import Measured, measured
+from playout.agents.models import ModelAnswer, ModelClient, ModelRequest
+from playout.commands import journal_file
+from playout.games import Game, Position
+from playout.players import Limit
+from playout.ratings.evidence import Share
+from testbed.bench import Bench, Column, ResultTable, Target
+
+GAMES = ("tic_tac_toe", "nim(piles=2;3;4)", "breakthrough(rows=5,columns=5)")
+#: The player of each stand-in, and its share of nonsense.
+STAND_INS = {
+    "random": ("random", 0.0),
+    "greedy": ("greedy", 0.0),
+    "uct 50": ("uct(simulations=50)", 0.0),
+    "uct 500": ("uct(simulations=500)", 0.0),
+    "nonsense": ("uct(simulations=50)", 0.3),
+}
+OPPONENTS = ("random", "easy", "medium")
+#: Pairs against each opponent in a measurement, and in that of the true rating.
+SHORT, LONG = 10, 60
+#: Measurements of each rating.
+ROUNDS = 2
+
+COLUMNS = (
+    Column("game", "game"),
+    Column("name", "stand-in"),
+    Column("true", "true Elo", "+,.0f"),
+    Column("error", "±", ",.0f"),
+    Column("measured", "measured", "+,.0f"),
+    Column("measured_error", "±", ",.0f"),
+    Column("illegal", "illegal first"),
+    Column("exact", "as answered", ",.0f"),
+    Column("within", "within"),
+)
+
+
+class PlayerModel(ModelClient):
+    """Answers with the moves of a player, which finds the position in the prompt."""
+
+    def __init__(self, player: str, share: float, game: Game, seed: int) -> None:
+        self._game, self._share = game, share
+        self._player, self._draw = players.load(player, game), random.Random(seed)
+        self._lock = threading.Lock()
+        #: The requests with a first answer, by whether it was nonsense.
+        self.first = Counter[bool]()
+
+    def ask(self, request: ModelRequest) -> ModelAnswer:
+        """Return the move of the player, or nonsense."""
+        with self._lock:
+            nonsense = self._draw.random() < self._share
+            if len(request.messages) == 1:
+                self.first[nonsense] += 1
+            if nonsense:
+                return ModelAnswer("MOVE: a nonsense move", 100, 5)
+            prompt = request.messages[0]["content"]
+            (moves,) = re.findall(r"^Moves so far: (.*)$", prompt, re.MULTILINE)
+            names = [] if moves == "none" else moves.split(", ")
+            position = Position.from_names(self._game, names)
+            move = position.name(self._player.choose(position, Limit()).action)
+            return ModelAnswer(f"MOVE: {move}", 100, 5)
+
+
+def play(game: Game, pairs: int, seed: int) -> tuple[dict[str, Measured], dict[str, PlayerModel]]:
+    """Return what a benchmark of the stand-ins in a game has measured, and the stand-ins."""
+    configs = tuple(ModelConfig(f"{name} model", name) for name in STAND_INS)
+    clients = {f"{name} model": PlayerModel(*each, game, seed) for name, each in STAND_INS.items()}
+    benchmark = Benchmark(
+        "", (game,), configs, OPPONENTS, pairs=pairs, calibration=pairs, seed=seed
+    )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        journal_file.opened(Path(folder) / "journal.jsonl", "in use") as file,
+    ):
+        journal = BenchmarkJournal(file)
+        arena = Arena(benchmark, journal, clients)
+        arena.start()
+        arena.ended.wait()
+        if arena.reason:
+            raise RuntimeError(arena.reason)
+        found = measured(benchmark, journal, arena.contests)
+    return {each.name: each for each in found}, clients
+
+
+def run(bench: Bench) -> list[ResultTable]:
+    """Return a row for each stand-in and game, and the share of all intervals."""
+    names = GAMES[: bench.pick(None, 1)]
+    rounds, (short, long) = bench.pick(ROUNDS, 1), bench.pick((SHORT, LONG), (4, 8))
+    table = ResultTable("Ratings of stand-ins, with 95 % intervals", COLUMNS)
+    good = 0
+    steps = [(name, number) for name in names for number in range(rounds + 1)]
+    truth: dict[str, Measured] = {}
+    for (name, number), _ in zip(steps, bench.track([f"{n}, {r}" for n, r in steps]), strict=True):
+        game = games.load(name)
+        found, clients = play(game, long if number == 0 else short, 1000 + number)
+        if number == 0:
+            truth = found
+            continue
+        for model, client in clients.items():
+            mine, its = found[model], truth[model]
+            assert mine.elo
+            assert its.elo
+            assert mine.illegal_first
+            errors = (mine.elo.high - mine.elo.value, its.elo.high - its.elo.value)
+            is_within = abs(mine.elo.value - its.elo.value) <= math.hypot(*errors)
+            good += is_within
+            told = round(mine.illegal_first.value * mine.moves)
+            table.add(
+                Target("exact", at_least=client.first[True], at_most=client.first[True]),
+                game=name,
+                name=model.removesuffix(" model"),
+                true=its.elo.value,
+                error=errors[1],
+                measured=mine.elo.value,
+                measured_error=errors[0],
+                illegal=Share(told, mine.moves),
+                exact=told,
+                within="yes" if is_within else "no",
+            )
+    cells = len(names) * rounds * len(STAND_INS)
+    columns = (Column("ratings", "ratings"), Column("within", "within"), Column("share", "share"))
+    whole = ResultTable("Ratings within their intervals", columns)
+    target = Target("within", at_least=0.9 * cells) if bench.pick(True, False) else None
+    whole.add(target, ratings=cells, within=good, share=Share(good, cells))
+    return [table, whole]
