@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import math
+import random
 import sys
 import threading
 import time
@@ -276,6 +277,7 @@ class Engine(Player):
         yield from client.describe()
         position = Position(self.game)
         for number in (1, 2):
+            position = position.rolled(random.randrange)
             if position.winner:
                 return
             position = position.play(self.choose(position, _CHECK).action)

@@ -148,7 +148,9 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
     began, moves, longest_s = time.monotonic(), 0, 0.0
     while not (winner := position.winner) and moves < check.moves:
         asked = time.monotonic()
-        if position.to_move != seat:
+        if position.to_move == 0:
+            action = game.roll(position.state, chance.randrange)
+        elif position.to_move != seat:
             action = _lasting(position, chance)
         elif asked - began > _MATCH_S:
             break
@@ -186,10 +188,10 @@ def _action(chosen: object) -> int:
 
 def _random_match(game: Game, chance: random.Random, share: float) -> Position:
     """Return the position after this share of the moves of a random match."""
-    position = Position(game)
+    position = Position(game).rolled(chance.randrange)
     while share and not position.winner:
-        position = position.play(_lasting(position, chance))
-    return position.at(round(share * position.ply))
+        position = position.play(_lasting(position, chance)).rolled(chance.randrange)
+    return position.at(round(share * position.ply)).rolled(chance.randrange)
 
 
 def _lasting(position: Position, chance: random.Random) -> int:

@@ -153,6 +153,10 @@ def bot_files(game: str, argument: str) -> Mapping[str, str]:
     first = _OWN_GAME.format(module=argument.partition(":")[0]) if server else ""
     values = {"game": game, "argument": argument, "server": server, "first": first}
     test = _BOT_TEST
+    if games.load(game).has_chance:
+        for start in ("playout.Position(game)", "position.play(action)"):
+            test = test.replace(start, f"{start}.rolled(random.randrange)")
+        test = test.replace("import unittest\n", "import random\nimport unittest\n", 1)
     if server:
         test = test.replace('playout.load("{game}")', 'playout.load(games.register("{argument}"))')
         test = test.replace("import playout\n", "import playout\nfrom playout import games\n")

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from playout import games
 from playout.commands.text import filled, plain, utc
 from playout.games import RETURNS, TIE, Game, IllegalAction, Position, State
-from playout.games.backgammon import PASS, Backgammon
 from playout.protocol.messages import Reason
 from playout.protocol.sgf import SgfError, SgfProperty, items
 from playout.server.export.replay import replay
@@ -28,6 +28,9 @@ from playout.server.model.records import (
     StoredMatch,
     flat,
 )
+
+if TYPE_CHECKING:
+    from playout.games.backgammon import Backgammon
 
 #: The game of both kinds of files.
 GAME = "backgammon"
@@ -77,15 +80,28 @@ class WrittenGame:
 
 def suits(game: Game) -> bool:
     """Return whether matches of a game can be written."""
-    return isinstance(game, Backgammon)
+    return _rules(game) is not None
+
+
+def _rules(game: Game) -> Backgammon | None:
+    """Return a game of backgammon with its own methods, and None for another game.
+
+    The module is imported for such a game only: it compiles its rules, and commands print their
+    help without them.
+    """
+    if game.family != GAME:
+        return None
+    from playout.games.backgammon import Backgammon
+
+    return game if isinstance(game, Backgammon) else None
 
 
 def turns(stored: StoredMatch) -> list[Turn]:
     """Return the turns of a match; `Turn.line` is the ply of the roll. Raises ValueError."""
     position, found = replay(stored).position, list[Turn]()
-    game = position.game
-    if not isinstance(game, Backgammon):
-        raise ValueError(f"these files are for {GAME}, not for {game}")
+    game = _rules(position.game)
+    if game is None:
+        raise ValueError(f"these files are for {GAME}, not for {position.game}")
     for ply, (state, action) in enumerate(zip(position.states, position.moves, strict=False)):
         if state[0] == 0:
             after = position.states[ply + 1]
@@ -272,13 +288,15 @@ def actions_of(game: Game, state: State, turn: Turn) -> tuple[int, ...]:
 
     A turn may lack its moves, if the game ended there.
     """
-    if not isinstance(game, Backgammon):
+    rules = _rules(game)
+    if rules is None:
         raise IllegalAction(f"a turn of {GAME}, and the game is {game}")
-    roll = game.roll_of(state, turn.player, turn.dice)
-    rolled = game.next_state(state, roll)
-    if not turn.moves and game.legal_actions(rolled) != (PASS,):
+    roll = rules.roll_of(state, turn.player, turn.dice)
+    rolled = rules.next_state(state, roll)
+    passes = [rules.action_name(rolled, each) for each in rules.legal_actions(rolled)] == ["pass"]
+    if not turn.moves and not passes:
         return (roll,)
-    return roll, *game.parse_turn(rolled, turn.moves)
+    return roll, *rules.parse_turn(rolled, turn.moves)
 
 
 def is_written(text: str) -> bool:

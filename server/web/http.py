@@ -28,8 +28,9 @@ JSON = "application/json"
 _MIN_GZIP_BYTES = 1024
 #: Maximum number of bytes of a body that are written at once.
 SLICE_BYTES = 2**16
-#: Level 4 takes a third of the default level's time, and makes 10 % more bytes.
-_GZIP_LEVEL = 4
+#: Of the positions of a long match, level 4 makes 3.6 times as many bytes in the same time; of
+#: other pages, 7 % more in half of the time, 0.8 instead of 1.6 ms for 79 kB.
+_GZIP_LEVEL = 6
 
 _log = Logger(namespace="server")
 

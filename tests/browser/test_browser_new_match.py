@@ -153,6 +153,7 @@ def test_a_server_without_bots_offers_no_level(chromium: Browser, tmp_path: Path
         page.close()
 
 
+@pytest.mark.long
 def test_the_place_in_the_queue_is_shown_while_all_bots_play(
     chromium: Browser, tmp_path: Path
 ) -> None:

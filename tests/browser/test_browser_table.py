@@ -6,10 +6,14 @@ import random
 import re
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from playout import games
+from playout.games import Position
+from playout.games.backgammon import cell_of
+from playout.server.core.view import board_of, legal_moves_of, position_view_of
 from support.browser import (
     MOVES,
     OVER,
@@ -447,6 +451,64 @@ def test_a_king_castles_onto_its_rook_and_the_right_button_draws_arrows(page: Pa
         expect(own).to_have_count(drawn)
     board.locator("[data-cell='1']").click()
     expect(own).to_have_count(0)
+
+
+#: Shows a position of backgammon and its legal moves, and notes the move that is chosen.
+DICE = """({ board, view, legal, mover }) => Promise.all(
+    ["board", "board_layout", "dice_boards"].map((name) => import(`/static/${name}.js`)),
+).then(([{ BoardView }, { countedBy }]) => {
+    const place = document.createElement("div");
+    place.id = "dice-board";
+    place.style.width = "30rem";
+    document.getElementById("dice-board")?.remove();
+    document.querySelector("main").prepend(place);
+    const moveOf = (action) => legal.find((each) => each.action === action);
+    const onChoose = (action) => (place.dataset.chosen = moveOf(action).name);
+    const options = { onChoose, flipped: mover === 2, players: ["Ann", "Bob"] };
+    new BoardView(place, countedBy(board, mover), options).show(view, legal, mover);
+})"""
+
+
+def test_a_move_of_backgammon_is_clicked_checker_by_checker_in_any_order(page: Page) -> None:
+    game = games.load("backgammon")
+    page.goto("/games")
+    board = page.locator("#dice-board")
+    for mover, roll in ((1, 2), (2, 3)):  # 3-1
+        position = Position(game, (roll,))
+        assert position.to_move == mover
+        page.evaluate(DICE, shown(position))
+
+        def click(*points: int, mover: int = mover) -> None:
+            for point in points:
+                board.locator(f"[data-cell='{cell_of(mover, point)}']").click()
+
+        click(8, 5)
+        expect(board.locator(".used-die")).to_have_count(1)
+        expect(board.get_by_role("gridcell", name="point 5, 1 checker of")).to_have_count(1)
+        board.get_by_role("button", name="Take back").click()
+        expect(board.locator(".used-die")).to_have_count(0)
+        click(6, 5, 8, 5)
+        expect(board).to_have_attribute("data-chosen", "8/5 6/5")
+        page.evaluate(DICE, shown(position))
+        click(24, 20)  # by both dice
+        expect(board).to_have_attribute("data-chosen", "24/20")
+        lowest = board.locator(".cells [role=row]").last.get_by_role("gridcell")
+        expect(lowest.nth(12)).to_have_attribute(
+            "aria-label", re.compile("^point 1, 2 checkers of")
+        )
+
+
+def shown(position: Position) -> dict[str, object]:
+    """Return what the page needs to draw a position and to take a move."""
+    data: dict[str, object] = msgspec.to_builtins(
+        {
+            "board": board_of(position.game),
+            "view": position_view_of(position),
+            "legal": legal_moves_of(position),
+            "mover": position.to_move,
+        }
+    )
+    return data
 
 
 #: Turns a disc over, and returns how many animations run then.

@@ -17,6 +17,7 @@ import {
   seedsName,
   starPoints,
 } from "../../server/web/static/board_layout.js";
+import "../../server/web/static/dice_boards.js";
 import { areaOf, below, centreOf, edges, hexagon } from "../../server/web/static/hexagons.js";
 import { commonStart, exact, grips, nextCells, pick, targetOf, withMove, withWays } from "../../server/web/static/move_selection.js";
 import { afterSteps, distanceOf } from "../../server/web/static/points.js";

@@ -363,6 +363,23 @@ def test_a_player_of_a_file_in_the_current_folder(
     assert re.search(told, capsys.readouterr().out)
 
 
+def test_a_player_of_a_game_with_chance_moves_only_at_its_turns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    turns = set()
+
+    class TurnNoter(Player):
+        def choose(
+            self, position: Position, limit: Limit, report: Report | None = None
+        ) -> PlayResult:
+            turns.add(position.to_move)
+            return PlayResult(position.legal_actions[0])
+
+    rules = games.load("einstein_wurfelt_nicht")
+    assert player_checks.passes(lambda: TurnNoter(rules), rules, "120d12")
+    assert (turns, capsys.readouterr().out.count("passed: ")) == ({1, 2}, 3)
+
+
 def test_a_player_by_name() -> None:
     code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "random", "--player")
     assert (code, output.count("passed: ")) == (0, 3)

@@ -14,13 +14,17 @@ from support import scale
 from support.commands import invoke, run
 
 
-@pytest.mark.parametrize("game", ["connect_four", "othello(size=6)"])
+@pytest.mark.parametrize("game", ["connect_four", "othello(size=6)", "pig"])
 def test_a_new_bot_is_one_of_a_competition_and_of_the_laboratory(game: str, tmp_path: Path) -> None:
     code, output = invoke("playout-player", "new-bot", str(tmp_path / "bot"), "--game", game)
     assert code == 0, output
     assert bot_file.read(tmp_path / "bot").command == "my_bot.py"
     conditions = tomllib.loads((tmp_path / "bot" / "lab.toml").read_text())
     assert conditions["games"] == [str(games.load(game))]
+    test = (tmp_path / "bot" / "test_my_bot.py").read_text()
+    assert (test.count(".rolled(random.randrange)"), "import random" in test) == (
+        (2, True) if games.load(game).has_chance else (0, False)
+    )
 
 
 @pytest.fixture

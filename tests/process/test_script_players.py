@@ -66,6 +66,13 @@ def test_the_script_of_the_document_plays_whole_matches(load: Load, name: str) -
         position = position.play(action)
 
 
+def test_a_check_moves_after_rolls(load: Load) -> None:
+    assert [line.partition(":")[0] for line in load(BOT, "backgammon").check()][-2:] == [
+        "move 1",
+        "move 2",
+    ]
+
+
 def test_a_line_has_the_position_and_its_legal_actions_with_names(load: Load) -> None:
     echo = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
     player, game = load(echo, "nim(chips=3)"), games.load("nim(chips=3)")

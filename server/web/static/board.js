@@ -6,8 +6,7 @@ import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
 import { MoveDialog } from "./move_dialog.js";
 import { commonStart, exact, grips, nextCells, pick, slides, targetOf, withWays } from "./move_selection.js";
-import { checkers, die, keyOf, piece, pieceOf } from "./pieces.js";
-import { afterSteps, isTray } from "./points.js";
+import { keyOf, piece, pieceOf, withDice } from "./pieces.js";
 import { gettext, listText, told } from "./texts.js";
 
 /** The width of a cell in units of the drawing. */
@@ -15,12 +14,6 @@ const CELL = 40;
 const EDGE = 2;
 /** The width of what shows whose edge it is, half of it outside of the cells. */
 const OWNED_EDGE = 10;
-/** The height of a point, the room for dice between the rows of points, and the size of a die there. */
-const [POINT, DICE_ROOM, DIE] = [200, 40, 30];
-/** The width of the place for a die beside a grid. */
-const BESIDE_GRID = 28;
-/** The width and the height of the place of a player's points, and the gaps between the places. */
-const [SCORE, SCORE_HEIGHT, SCORE_GAP] = [90, 150, 5];
 /** The geometries of boards on which pieces can move to another cell. */
 const MOVING = ["grid", "hex"];
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -40,8 +33,9 @@ const FINGER_PX = 32;
  *
  * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
  * accessible name of the board), players (their names), choices (the place of buttons for moves
- * without cells, by default below the board), onChoose(action) (called for a move), confirms()
- * (whether a second click plays a chosen move).
+ * without cells, by default below the board), dice (the place of dice where the board has no room
+ * for them), onChoose(action) (called for a move), confirms() (whether a second click plays a chosen
+ * move).
  */
 export class BoardView {
   #board;
@@ -49,6 +43,8 @@ export class BoardView {
   #flipped;
   #layout;
   #svg;
+  /** How a board of its own geometry is drawn, undefined for the others: see dice_boards.js. */
+  #special;
   #buttons;
   #layers;
   #dice = svg("g", { class: "layer dice", "aria-hidden": "true" });
@@ -87,6 +83,7 @@ export class BoardView {
     this.#board = board;
     this.#options = options;
     this.#flipped = options.flipped ?? false;
+    this.#special = withDice.boards[board.geometry];
     this.#svg = svg("svg");
     this.#buttons = options.choices ?? html("div", { class: "board-choices" });
     container.append(this.#svg);
@@ -213,19 +210,14 @@ export class BoardView {
   /** The rectangle around the cells: its left, top, width and height. */
   #area() {
     const { rows, columns } = this.#layout;
-    const { geometry, has_chance: hasChance } = this.#board;
-    if (geometry === "points") return [0, 0, columns * CELL, 2 * POINT + DICE_ROOM];
-    if (geometry === "scores") return [0, 0, columns * (SCORE + SCORE_GAP) - SCORE_GAP, SCORE_HEIGHT];
-    if (geometry !== "hex") return [0, 0, columns * CELL + (hasChance ? BESIDE_GRID : 0), rows * CELL];
+    if (this.#special) return [0, 0, ...this.#special.area(this.#layout)];
+    if (this.#board.geometry !== "hex") return [0, 0, columns * CELL, rows * CELL];
     return hexagons.areaOf(this.#usedCells().map((cell) => this.#centre(cell)), CELL);
   }
 
   /** The width and the height of a cell. */
   #sizeOf(cell) {
-    const { geometry } = this.#board;
-    if (geometry === "points") return [CELL, POINT];
-    if (geometry === "scores") return [SCORE, SCORE_HEIGHT];
-    return [CELL, isStore(this.#board, cell) ? 2 * CELL : CELL];
+    return this.#special?.size ?? [CELL, isStore(this.#board, cell) ? 2 * CELL : CELL];
   }
 
   #usedCells() {
@@ -258,10 +250,9 @@ export class BoardView {
       ground.append(...this.#usedCells().map((cell) => this.#frame(cell, 0, { class: "wood", rx: 8 })));
       return ground;
     }
-    const room = geometry === "grid" && this.#board.has_chance ? BESIDE_GRID : 0;
-    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width: width - room, height, rx: 4 }));
-    if (geometry === "points") {
-      ground.append(...this.#points(height));
+    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
+    if (this.#special) {
+      ground.append(...this.#special.ground(this.#layout, this.#usedCells(), height));
       return ground;
     }
     if (geometry !== "grid") {
@@ -284,22 +275,6 @@ export class BoardView {
   #frame(cell, margin, attributes) {
     const [x, y] = this.#centre(cell);
     return svg("rect", { ...attributes, ...boxOf(this.#sizeOf(cell), margin, x, y) });
-  }
-
-  /** The points as triangles of two colours, the bar and the trays. */
-  #points(height) {
-    const { columns, placeOf } = this.#layout;
-    const [bar, tray] = [columns / 2 - 1, columns - 1];
-    const drawn = ["", ""];
-    for (const cell of this.#usedCells()) {
-      const [row, column] = placeOf(cell);
-      if (column === bar || column === tray) continue;
-      const [edge, away] = row === 0 ? [0, 1] : [height, -1];
-      drawn[(row + column - (column > bar)) % 2] += `M${column * CELL} ${edge}h${CELL}L${(column + 0.5) * CELL} ${edge + away * POINT * 0.9}z`;
-    }
-    const rect = (column) => svg("rect", { class: "frame", x: column * CELL, y: 0, width: CELL, height });
-    const paths = drawn.map((d, at) => svg("path", { class: `point is-${at ? "light" : "dark"}`, d }));
-    return [...paths, rect(bar), rect(tray)];
   }
 
   #stars() {
@@ -375,14 +350,14 @@ export class BoardView {
     const [x, y] = this.#centre(cell);
     const isUpper = this.#layout.placeOf(cell)[0] === 0;
     const number = Number(this.#board.cell_labels[cell]) || "";
-    return svg("text", { x, y: isUpper ? -font * 0.45 : y + POINT / 2 + font * 1.1 }, String(number));
+    return svg("text", { x, y: isUpper ? -font * 0.45 : y + this.#sizeOf(cell)[1] / 2 + font * 1.1 }, String(number));
   }
 
   /** Layers by name, the lowest first. */
   #makeLayers() {
     const { geometry, piece: style, surface } = this.#board;
     const opacity = (level) => (HEAT_OPACITY * level) / HEAT_LEVELS;
-    const isLarge = ["points", "scores"].includes(geometry);
+    const isLarge = Boolean(this.#special);
     const rect = (cell, margin, attributes = {}) => svg("rect", { ...attributes, ...boxOf(this.#sizeOf(cell), margin) });
     const circle = (r) => (_, cell) => (isLarge ? rect(cell, 2, { rx: 3 }) : svg("circle", { r }));
     const blockSize = this.#board.block * CELL;
@@ -413,21 +388,8 @@ export class BoardView {
   }
 
   #piece(key, cell) {
-    const { geometry, piece: style } = this.#board;
-    if (geometry === "points") {
-      const [owner, count] = key.split(" ").map(Number);
-      return checkers(owner, count, { height: POINT - 4, isUpper: this.#layout.placeOf(cell)[0] === 0, isTray: isTray(cell) });
-    }
-    if (geometry === "scores") return this.#score(key, cell);
-    return pieceOf(style, key, isStore(this.#board, cell));
-  }
-
-  /** The points of a player below a disc, or those of this turn below the die. */
-  #score(key, cell) {
-    const [owner, points] = key.split(" ");
-    const isTurn = cell === 1;
-    const parts = isTurn ? [] : [svg("circle", { class: `piece-disc ${OWNERS[owner]}`, cy: -42, r: 14 })];
-    return svg("g", {}, ...parts, svg("text", { class: "score", y: isTurn ? 55 : 38 }, isTurn ? `+${points}` : points));
+    if (this.#special) return this.#special.piece(key, cell, this.#layout.placeOf(cell)[0] === 0);
+    return pieceOf(this.#board.piece, key, isStore(this.#board, cell));
   }
 
   /** One invisible element for each cell, in drawn order: for clicks, focus and screen readers. */
@@ -515,7 +477,7 @@ export class BoardView {
   get #drawnView() {
     if (this.#board.geometry !== "points") return this.#view;
     const cells = this.#pending?.cells ?? this.#done;
-    return cells.length ? afterSteps(this.#view, cells, this.#mover) : this.#view;
+    return cells.length ? withDice.afterSteps(this.#view, cells, this.#mover) : this.#view;
   }
 
   /** The cells that are picked before the first click; of several checkers, those of one. */
@@ -524,19 +486,18 @@ export class BoardView {
     return this.#board.geometry === "points" ? picked.slice(0, 1) : picked;
   }
 
+  /** Draw the dice on the board; where it has no room for them, in the place beside it. */
   #drawDice(dice) {
-    const { geometry } = this.#board;
-    const { columns, rows } = this.#layout;
-    const places = {
-      points: [(columns / 2 + 3) * CELL, POINT + DICE_ROOM / 2, DIE],
-      scores: [1.5 * SCORE + SCORE_GAP, SCORE_HEIGHT / 2 - 22, 54],
-      grid: [columns * CELL + BESIDE_GRID / 2 + 2, (rows * CELL) / 2, BESIDE_GRID - 4],
-    };
-    const [x, y, side] = places[geometry] ?? places.grid;
+    if (!this.#special) {
+      const pictures = dice.map((number) => svg("svg", { viewBox: "-16 -16 32 32", "aria-hidden": "true" }, withDice.die(number, 30)));
+      this.#options.dice?.replaceChildren(...pictures);
+      return;
+    }
+    const [x, y, side] = this.#special.dice(this.#layout);
     const gap = side * 1.2;
     const drawn = dice.map((number, at) => {
       const away = (at - (dice.length - 1) / 2) * gap;
-      return svg("g", { transform: `translate(${x + away} ${y})` }, die(number, side));
+      return svg("g", { transform: `translate(${x + away} ${y})` }, withDice.die(number, side));
     });
     this.#dice.replaceChildren(...drawn);
   }
@@ -911,11 +872,9 @@ export class BoardView {
 
   #centre(cell) {
     const [row, column] = this.#layout.placeOf(cell);
-    const { geometry } = this.#board;
-    if (geometry === "points") return [(column + 0.5) * CELL, POINT / 2 + row * (POINT + DICE_ROOM)];
-    if (geometry === "scores") return [SCORE / 2 + column * (SCORE + SCORE_GAP), SCORE_HEIGHT / 2];
+    if (this.#special) return this.#special.centre(row, column);
     if (isStore(this.#board, cell)) return [(column + 0.5) * CELL, CELL];
-    if (geometry === "hex") return hexagons.centreOf(row, column, CELL);
+    if (this.#board.geometry === "hex") return hexagons.centreOf(row, column, CELL);
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
   }
 

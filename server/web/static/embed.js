@@ -1,6 +1,7 @@
 // A match in a frame of another site: its board, names and clocks, live.
 
 import { Clocks } from "./clocks.js";
+import "./dice_boards.js";
 import { reasonText, statusText } from "./match_text.js";
 import { ServerConnection } from "./server_connection.js";
 import { newBoard } from "./text_board.js";

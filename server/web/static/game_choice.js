@@ -1,5 +1,6 @@
 // The choice of a game by the pictures of example positions, with the fields of its parameters.
 
+import "./dice_boards.js";
 import { html } from "./elements.js";
 import { newBoard } from "./text_board.js";
 import { told } from "./texts.js";

@@ -1,5 +1,6 @@
 // Small boards of running matches. Those that are in view are watched.
 
+import "./dice_boards.js";
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";

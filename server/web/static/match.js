@@ -104,6 +104,7 @@ class MatchPage {
       label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
       players,
       choices: part("choices"),
+      dice: part("dice"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
       onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
     });
@@ -569,7 +570,7 @@ class MatchPage {
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
     setText(part("spectators"), ngettext("%(num)s watching", "%(num)s watching", record.spectators));
-    if (part("learn")) part("learn").hidden = !record.over || record.last === 0;
+    if (part("learn")) part("learn").hidden = !record.over || record.last === 0 || record.board.has_chance;
     part("live").hidden = record.over || (live && !tried);
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
@@ -597,7 +598,9 @@ class MatchPage {
   /** The moves that lost the most, which lead to the positions before them. */
   #showLosses() {
     const record = this.#record;
-    const buttons = largestLosses(record).map(({ ply, loss }) => {
+    // With dice, a difference of win rates is luck, too.
+    const losses = record.board.has_chance ? [] : largestLosses(record);
+    const buttons = losses.map(({ ply, loss }) => {
       const number = record.countsPairs ? record.numberOf(ply) : `${record.numberOf(ply)}.`;
       const text = `${number} ${record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
       const button = html("button", { type: "button", class: "candidate" }, text);
@@ -636,4 +639,6 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-new MatchPage(JSON.parse(part("data").textContent));
+const data = JSON.parse(part("data").textContent);
+if (data.board.has_chance) await import("./dice_boards.js"); // other games do without
+new MatchPage(data);

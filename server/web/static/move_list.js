@@ -42,7 +42,7 @@ export class MoveList {
 
   /** The attributes and the text of a roll, as players write it. */
   #roll({ board }, { name }) {
-    return [{ "aria-label": rolledText(board, name) }, rollText(board, name)];
+    return [{ title: rolledText(board, name) }, rollText(board, name)];
   }
 
   /** Add a step to the last move. Of a capture that goes on, as 22x15 and 15x6, it shows "x6". */

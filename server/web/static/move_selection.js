@@ -3,7 +3,7 @@
 // A legal move is {action, name, cells, ways}: the cells to click, in order, and other such cells.
 // `picked` are the cells that were clicked so far.
 
-import { afterSteps } from "./points.js";
+import { withDice } from "./pieces.js";
 
 /** Each of the legal moves once for each way to click it. */
 export function withWays(legalMoves) {
@@ -13,7 +13,7 @@ export function withWays(legalMoves) {
 /** A position as it is drawn while the server has not confirmed a move of `player` by clicks on `cells`:
  * a piece is put on the last cell, or moves there from the first. Captures and the like are not shown. */
 export function withMove({ last, ...view }, cells, player, geometry = "") {
-  if (geometry === "points") return { ...afterSteps(view, cells, player), last: [...new Set(cells)] };
+  if (geometry === "points") return { ...withDice.afterSteps(view, cells, player), last: [...new Set(cells)] };
   const [from, to] = [cells[0], cells.at(-1)];
   const moves = cells.length > 1 && view.cells[from] === player && !view.counts?.length;
   const isPut = cells.length === 1 && view.cells[to] === 0;

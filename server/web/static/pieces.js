@@ -3,11 +3,14 @@
 import { FIGURES } from "./figures.js";
 import { svg } from "./elements.js";
 
-const OWNERS = { 1: "first", 2: "second" };
+export const OWNERS = { 1: "first", 2: "second" };
 const MARKS = {
   1: { class: "first", d: "M-10.5-10.5 10.5 10.5M10.5-10.5-10.5 10.5" },
   2: { class: "second", d: "M-11.5 0a11.5 11.5 0 1 0 23 0a11.5 11.5 0 1 0-23 0z" },
 };
+/** How boards with dice are drawn: filled by dice_boards.js, which the page of a match without dice
+ * does not load. `boards` has the geometries of their own. */
+export const withDice = { boards: {} };
 const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 
 /** A crown in the middle of a piece. */
@@ -77,43 +80,4 @@ function seeds(owner, count, isStore) {
 function figure(owner, { body, details }) {
   const lines = svg("path", { class: "details", d: details });
   return svg("g", { class: `figure ${owner}` }, svg("path", { class: "body", d: body }), lines);
-}
-
-/** The radius of a checker, and the height of one that was borne off. */
-const [CHECKER, EDGE] = [18, 11];
-
-/** The checkers of a player on a point, from its edge, the upper one if `isUpper`, to its middle; more
- * than five of them overlap. `isTray`: they were borne off, and are seen from the side. */
-export function checkers(owner, count, { height, isUpper, isTray }) {
-  const size = isTray ? EDGE + 1 : 2 * CHECKER + 1;
-  const step = Math.min(size, (height - size) / Math.max(1, count - 1));
-  const drawn = Array.from({ length: count }, (_, at) => {
-    const y = (isUpper ? 1 : -1) * (at * step + size / 2 - height / 2);
-    if (isTray) return svg("rect", { class: "piece-disc", x: -16, y: y - EDGE / 2, width: 32, height: EDGE, rx: 2 });
-    const disc = [svg("circle", { class: "piece-disc", r: CHECKER }), svg("circle", { class: "details", r: CHECKER - 6 })];
-    const isCounted = count > 5 && at === count - 1;
-    const number = isCounted ? [svg("text", { class: "checkers-number", y: 5 }, String(count))] : [];
-    return svg("g", { transform: `translate(0 ${y})` }, svg("g", {}, ...disc, ...number));
-  });
-  return svg("g", { class: OWNERS[owner] }, ...drawn);
-}
-
-/** The places of the pips of a die, by their number, in quarters of its side from its centre. */
-const PIPS = [
-  [],
-  [[0, 0]],
-  [[-1, -1], [1, 1]],
-  [[-1, -1], [0, 0], [1, 1]],
-  [[-1, -1], [1, -1], [-1, 1], [1, 1]],
-  [[-1, -1], [1, -1], [0, 0], [-1, 1], [1, 1]],
-  [[-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1]],
-];
-
-/** A die with a number, negative for one that is used; numbers above 6 are written. */
-export function die(number, side) {
-  const [shown, half] = [Math.abs(number), side / 2];
-  const face = svg("rect", { class: "face", x: -half, y: -half, width: side, height: side, rx: side / 6 });
-  const pips = (PIPS[shown] ?? []).map(([x, y]) => svg("circle", { cx: (x * side) / 4, cy: (y * side) / 4, r: side / 10 }));
-  const text = PIPS[shown] ? [] : [svg("text", { class: "die-number", y: side * 0.2, "font-size": side * 0.55 }, String(shown))];
-  return svg("g", { class: number < 0 ? "used-die" : "die" }, face, ...pips, ...text);
 }

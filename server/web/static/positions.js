@@ -1,5 +1,6 @@
 // Replaces positions that a page has as text by drawings of their boards.
 
+import "./dice_boards.js";
 import { newBoard } from "./text_board.js";
 
 /** Draw the positions within an element. */

@@ -3,6 +3,7 @@
 import { account, accountEvents } from "./account.js";
 import { beginsAbove } from "./board_layout.js";
 import { showConnectionStatus } from "./connection_status.js";
+import "./dice_boards.js";
 import { noteText } from "./match_text.js";
 import { matchAddress, opensDialog } from "./navigation.js";
 import { nextPuzzle, SolvedPuzzles } from "./puzzle_choice.js";

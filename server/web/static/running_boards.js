@@ -1,5 +1,6 @@
 // Small boards of running matches, in a section of a page that is refreshed.
 
+import "./dice_boards.js";
 import { newBoard } from "./text_board.js";
 
 /** Draws the matches of the elements with `data-match` in a section, over a ServerConnection. */

@@ -5,7 +5,7 @@ import { BotAnalysis } from "./bot_analysis.js";
 import { MatchAnalysis } from "./match_analysis.js";
 import { candidateTable } from "./candidate_table.js";
 import { html } from "./elements.js";
-import { sentence } from "./match_text.js";
+import { rollText, sentence } from "./match_text.js";
 import { OwnMoves, movesOf } from "./own_moves.js";
 import { gettext, ngettext } from "./texts.js";
 
@@ -144,7 +144,8 @@ export class Study {
     if (!this.#isAllowed) return;
     part("try-moves").setAttribute("aria-pressed", this.#isTrying);
     part("ask")?.setAttribute("aria-pressed", this.#isAsking);
-    const names = this.#own.here?.positions.map(({ view }) => view.name);
+    const { board } = this.#record;
+    const names = this.#own.here?.positions.map(({ view, player }) => (player === 0 ? rollText(board, view.name) : view.name));
     part("own-moves").hidden = !this.#own.at;
     if (names) part("own-moves-text").textContent = names.join(" ");
     part("study-fault").textContent = this.#fault;
@@ -241,6 +242,7 @@ export class Study {
   #describe() {
     const { bot, place, info, over, text } = this.#bot;
     const { here } = this.#own;
+    if (here?.to_move === 0 && here.legal_moves.length) return gettext("A roll comes next.");
     if (here?.to_move === 0) return gettext("The game is over in this position.");
     if (!info && over) return sentence(text);
     if (!info && place === null) return gettext("Asking …");

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
+import random
 import socket
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse
+from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, compressed
 from playout.server.web.http_server import (
     ADDRESS_SHARE,
     MAX_CONNECTIONS,
@@ -249,6 +251,16 @@ def test_no_path_leads_out_of_the_static_files(web: SiteInMemory, path: str) -> 
     response = web.get(path)
     assert response.status in (400, 404)
     assert "import" not in response.body
+
+
+def test_the_positions_of_a_match_with_361_moves_are_small() -> None:
+    cells, positions = [0] * 361, []
+    for ply, cell in enumerate(random.Random(1).sample(range(361), 361)):
+        cells[cell] = 1 + ply % 2
+        positions.append({"view": {"cells": [*cells], "last": [cell]}})
+    shown = compressed(HttpResponse(json.dumps(positions).encode()))
+    assert shown.gzipped
+    assert len(shown.gzipped) < 10_000
 
 
 def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> None:
