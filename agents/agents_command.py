@@ -18,6 +18,7 @@ from playout.agents.journal import BenchmarkJournal
 from playout.agents.models import ModelClient, ModelUnusable
 from playout.agents.report import BenchmarkReport
 from playout.commands import interrupts, journal_file
+from playout.commands.options import OptionGroup
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import plain, printable
 from playout.players.nets.files import why_not_written
@@ -65,7 +66,9 @@ _output = click.option(
 )
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=OptionGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(version_of("playout"), prog_name="playout-agents")
 def main() -> None:
     """Measure how well language models play, against opponents of known strength."""
