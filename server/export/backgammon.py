@@ -184,13 +184,13 @@ def _escaped(text: str) -> str:
 
 # Reading.
 
-_TURN = re.compile(
-    r"([1-6])([1-6]):\s*([^:]*?)\s*(?=[1-6]{2}:|Doubles|Takes|Drops|Beavers|$)", re.I
-)
+# Next to each other, no two repetitions match the same character: a long line would take minutes.
+_TURN = re.compile(r"([1-6])([1-6]):([^:]*?)(?=[1-6]{2}:|Doubles|Takes|Drops|Beavers|$)", re.I)
 _NUMBERED = re.compile(r"\s*(\d+)\)(.*)")
-_NAMES = re.compile(r"\s*(.+?)\s*:\s*\d+\s+(.+?)\s*:\s*\d+\s*$")
+_NAMES = re.compile(r"([^:]+):\s*\d+\s+([^\s:][^:]*):\s*\d+")
 _DATE = re.compile(r'\[(?:EventDate|Date)\s+"(\d{4})[.-](\d\d)[.-](\d\d)"\]')
 _WINS = re.compile(r"(\s*)Wins\s+\d+\s+point", re.I)
+_MAT = re.compile(r"^[^\S\n]*(\d+ point match|Game[^\S\n]+1[^\S\n]*$)", re.M)
 _NO_MOVE = re.compile(r"cannot move|cannotmove|\?+|-+", re.I)
 
 
@@ -209,8 +209,8 @@ def read_mat(text: str) -> Iterator[WrittenGame]:
             game.turns += _two_turns(number, line, found.end(1) + 1, game)
         elif found := _WINS.match(line):
             game.winner = 1 if len(found[1]) < _LEFT else 2
-        elif (found := _NAMES.match(line)) and not game.turns:
-            game.players = found[1], found[2]
+        elif (found := _NAMES.fullmatch(line.strip())) and not game.turns:
+            game.players = found[1].strip(), found[2].strip()
     if game.turns:
         yield game
 
@@ -224,7 +224,7 @@ def _two_turns(number: int, line: str, begin: int, game: WrittenGame) -> Iterato
         )
     for each in found:
         is_left = each.start() - begin < _LEFT // 2 and not (len(found) == 2 and each is found[1])
-        yield _turn(number, 1 if is_left else 2, f"{each[1]}{each[2]}", each[3])
+        yield _turn(number, 1 if is_left else 2, f"{each[1]}{each[2]}", each[3].strip())
 
 
 def _turn(line: int, player: int, dice: str, written: str) -> Turn:
@@ -301,9 +301,7 @@ def actions_of(game: Game, state: State, turn: Turn) -> tuple[int, ...]:
 
 def is_written(text: str) -> bool:
     """Return whether a text is a `.mat`, or an SGF file with GM[6]."""
-    return bool(re.search(r"^\s*\d+ point match|^\s*Game\s+1\s*$", text, re.M)) or bool(
-        re.match(r"\s*\(\s*;[^()]*GM\s*\[\s*6\s*\]", text)
-    )
+    return bool(_MAT.search(text)) or bool(re.match(r"\s*\(\s*;[^()]*GM\s*\[\s*6\s*\]", text))
 
 
 def read(text: str, now: float = 0.0) -> Iterator[StoredMatch | BadFile]:

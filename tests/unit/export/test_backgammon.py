@@ -101,6 +101,15 @@ def test_a_mistake_is_told_with_its_line(text: str, told: str) -> None:
     assert told in faults[0]
 
 
+def test_long_lines_are_read_in_linear_time() -> None:
+    """In quadratic time, this takes minutes; the line of a turn took hours."""
+    blanks = " " * 300_000
+    assert not backgammon.is_written("\n" * 300_000)
+    for line in (f"1) 31:{blanks}x:", f"a: 1{blanks}x", f"a{blanks}b", f"{blanks}: 1{blanks}:"):
+        found = list(backgammon.read(line))
+        assert all(isinstance(each, backgammon.BadFile) for each in found)
+
+
 def test_other_games_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="these files are for backgammon, not for nim"):
         writer("mat")(PlayedGame("nim").stored)
