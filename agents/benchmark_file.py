@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -166,6 +167,16 @@ class Benchmark:
         return Contest(game, two, pairs, digest)
 
 
+def _for_json(value: object) -> dict[str, object]:
+    """Return a table that JSON can represent; raise ValueError for any other value."""
+    table = toml_table.table(value)
+    try:
+        json.dumps(table, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("must have values of JSON: no dates, nan or inf") from None
+    return table
+
+
 #: The checks of the keys of a benchmark, of a prompt and of a model, by their names.
 KEYS: Mapping[str, Check[Any]] = {
     "pairs": toml_table.whole(1, 100_000),
@@ -189,7 +200,7 @@ MODEL_KEYS: Mapping[str, Check[Any]] = {
     "address": toml_table.visible(100),
     "key": toml_table.visible(100),
     "tokens_field": toml_table.visible(100),
-    "parameters": toml_table.table,
+    "parameters": _for_json,
     "concurrency": toml_table.whole(1, 64),
     "rate": toml_table.number(0, 1e6),
     "prompt_price": toml_table.number(0, 1e6),
@@ -242,6 +253,9 @@ def _model(table: TomlTable, path: Path) -> ModelConfig:
     """Return the model of a table; if that has faults, the result is not used."""
     name = table.need("name", toml_table.visible(27), "model")
     model = ModelConfig(name, **_taken(table, MODEL_KEYS))
+    own = {"model", "messages", model.tokens_field} & model.parameters.keys()
+    for key in sorted(own):
+        table.fault(f"parameters: {key} is a field that each request has", "parameters")
     if bool(model.command) == bool(model.endpoint):
         table.fault("a model needs either a command or an endpoint")
     elif model.command:
@@ -257,6 +271,8 @@ def _check(found: Benchmark, top: TomlTable) -> None:
     both = [*found.contestants, *found.anchors]
     if min(len({x.name for x in both}), len({repr(x.definition) for x in both})) < len(both):
         top.fault("two models, prompts or opponents are the same, or have the same name", "models")
+    if len(set(map(str, found.games))) < len(found.games):
+        top.fault("games: a game is listed twice", "games")
     for game in found.games:
         try:
             openings(game, found.plies, found.seed, 1)

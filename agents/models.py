@@ -128,6 +128,8 @@ class ProgramClient(ModelClient):
             # A new program may still be starting, which nothing tells.
             given_s = request.seconds + (START_S if is_new else 0.0)
             line = process.line(time.monotonic() + given_s)
+            self._has_answered = True
+            more = process.discard()
         except EngineError as error:
             process.close()
             if not self._has_answered and "exited" in error.what:
@@ -136,8 +138,7 @@ class ProgramClient(ModelClient):
         except BaseException:
             process.close()
             raise
-        self._has_answered = True
-        if process.discard():
+        if more:
             process.close()
             return _faulty(line, "the program has written more than one line")
         self._idle.append(process)
@@ -192,7 +193,7 @@ class EndpointClient(ModelClient):
     def __init__(self, model: ModelConfig) -> None:
         self._model = model
         self._address = _address(model, os.environ)
-        self._key = os.environ.get(model.key, "")
+        self._key = _key(model, os.environ)
         self._open: set[socket.socket] = set()
 
     def ask(self, request: ModelRequest) -> ModelAnswer:
@@ -278,13 +279,27 @@ def _chat_answer(data: bytes) -> ModelAnswer:
 def _address(model: ModelConfig, variables: Mapping[str, str]) -> SplitResult:
     """Return the base address in the environment. Raises ModelUnusable."""
     text = variables.get(model.address, "")
-    found = urlsplit(text)
-    if found.scheme not in ("http", "https") or not found.netloc:
+    with contextlib.suppress(ValueError):  # of brackets, and of a port that is no number
+        found = urlsplit(text)
+        others = "@" in found.netloc or found.query or found.fragment
+        if found.scheme in ("http", "https") and found.hostname and found.port != 0 and not others:
+            return found
+    shown = "" if "@" in text else f", not {text!r}"  # it may have a password
+    raise ModelUnusable(
+        f"the model {model.name} needs the base address of its endpoint in the variable "
+        f"{model.address}, such as https://api.example.com/v1{shown}"
+    )
+
+
+def _key(model: ModelConfig, variables: Mapping[str, str]) -> str:
+    """Return the key in the environment. Raises ModelUnusable, without the key in the message."""
+    key = variables.get(model.key, "").strip()
+    if not (key.isascii() and key.isprintable()):
         raise ModelUnusable(
-            f"the model {model.name} needs the base address of its endpoint in the variable "
-            f"{model.address}, such as https://api.example.com/v1, not {text!r}"
+            f"the model {model.name} needs a key of printable ASCII characters in the variable "
+            f"{model.key}"
         )
-    return found
+    return key
 
 
 def _cut(used: socket.socket) -> None:

@@ -165,10 +165,26 @@ def test_an_endpoint_that_is_not_there_is_busy(monkeypatch: pytest.MonkeyPatch) 
         client = endpoint(server, monkeypatch)
     with pytest.raises(ModelBusy, match="cannot be reached"):
         client.ask(PATIENT)
-    for text in ("", "example.com", "file:///etc/passwd"):
+    wrong = ("http://[", "http://a:b", "http://a/?v=1", "http://ann:secret@a")
+    for text in ("", "example.com", "file:///etc/passwd", *wrong):
         monkeypatch.setenv("OPENAI_BASE_URL", text)
-        with pytest.raises(ModelUnusable, match="needs the base address"):
+        with pytest.raises(ModelUnusable, match="needs the base address") as caught:
             EndpointClient(ModelConfig("remote", endpoint="some-model"))
+        assert "secret" not in str(caught.value)
+
+
+def test_a_key_is_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with chat_endpoint(lambda body: completion("MOVE: a1")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+        model = ModelConfig("remote", endpoint="some-model")
+        monkeypatch.setenv("OPENAI_API_KEY", "secret\r\n")
+        assert EndpointClient(model).ask(PATIENT).content == "MOVE: a1"
+        assert server.headers["Authorization"] == "Bearer secret"
+        for key in ("secret\nHost: a", "secret\u20ac"):
+            monkeypatch.setenv("OPENAI_API_KEY", key)
+            with pytest.raises(ModelUnusable, match="printable ASCII") as caught:
+                EndpointClient(model)
+            assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])

@@ -168,6 +168,9 @@ def folders_of_processes() -> list[str]:
         ('name = "a"\ncommand = "no-such-program"', {}, "there is no program 'no-such-program'"),
         (PROGRAM, {"opponents": ["esy"]}, "unknown player 'esy'"),
         (PROGRAM, {"cost": 1.0}, "no model has a prompt_price"),
+        (PROGRAM, {"games": ["nim", "nim"]}, "games: a game is listed twice"),
+        (f"{ENDPOINT}\nparameters = {{ model = 'b' }}", {}, "model is a field that each"),
+        (f"{ENDPOINT}\nparameters = {{ top_p = nan }}", {}, "must have values of JSON"),
         (ENDPOINT, {}, "needs the base address of its endpoint in the variable OPENAI_BASE_URL"),
     ],
 )
