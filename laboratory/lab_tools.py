@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,12 +53,17 @@ class LabTools:
         sources: VersionSources,
         laboratory: Laboratory,
         words: tuple[str, ...],
+        clean_up: Callable[[], object],
     ) -> None:
-        """`words` are the options with which `playout-lab` finds the bot and its conditions."""
+        """`words` are the options with which `playout-lab` finds the bot and its conditions.
+
+        `clean_up` is called before a signal ends the process.
+        """
         self._folder = folder
         self._sources = sources
         self._laboratory = laboratory
         self._words = words
+        self._clean_up = clean_up
         self._child: Child | None = None
 
     async def serve(self) -> None:
@@ -80,6 +86,7 @@ class LabTools:
     def _leave(self, code: int) -> None:
         """Exit: the thread that reads the input cannot be stopped in another way."""
         self.close()
+        self._clean_up()
         os._exit(code)
 
     def close(self) -> None:

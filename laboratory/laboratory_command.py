@@ -567,12 +567,14 @@ def mcp(folder: Path, homes: Path | None, file: Path | None) -> None:
     conditions, sources = lab_file.read(file, {}, folder), _sources(folder, homes)
     laboratory = Laboratory(sources.home, folder, conditions, None)
     words = ["--folder", str(folder.absolute()), "--laboratories", str(sources.home.parent)]
-    with tempfile.NamedTemporaryFile(suffix=".toml") as fixed:
+    with contextlib.ExitStack() as stack:
         if file:  # the agent may change that in the folder
+            fixed = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".toml"))
             fixed.write(file.read_bytes())
             fixed.flush()
             words += ["--file", fixed.name]
-        asyncio.run(tools.LabTools(folder, sources, laboratory, tuple(words)).serve())
+        served = tools.LabTools(folder, sources, laboratory, tuple(words), stack.close)
+        asyncio.run(served.serve())
 
 
 @main.command()

@@ -183,9 +183,13 @@ def instructive(
     plies = sum(len(each.moves) - each.started.opening for each in chosen)
     limit = Limit(seconds=seconds / max(1, plies))
     found, players = [], dict[str, Player]()
-    for place, each in enumerate(chosen, 1):
-        searching(f"Searching lost match {place} of {len(chosen)}")
-        found.append(_loss(each, name, limit, players))
+    try:
+        for place, each in enumerate(chosen, 1):
+            searching(f"Searching lost match {place} of {len(chosen)}")
+            found.append(_loss(each, name, limit, players))
+    finally:
+        for player in players.values():
+            player.close()
     found.sort(key=lambda loss: loss.costly[0].cost if loss.costly else 0.0, reverse=True)
     return found[:number]
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from support.agents import ToolCaller, tools_of
-from support.commands import invoke
+from support.commands import installed, invoke
 from support.repositories import CENTRAL, LINES_TOML, RANDOM, BotRepository
+from support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 LABORATORY = (ROOT / "docs" / "laboratory.md").read_text(encoding="utf-8")
@@ -47,6 +51,30 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
             await until_stronger(call, made)
 
     asyncio.run(work())
+
+
+def test_a_signal_ends_the_tools_without_a_file(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(LAB)
+    (copies := tmp_path / "copies").mkdir()
+    words = ["mcp", "--folder", str(tmp_path), "--laboratories", str(tmp_path / "laboratories")]
+    client = {"name": "a", "version": "1"}
+    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
+    with subprocess.Popen(
+        [*installed("playout-lab"), *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(copies)},
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps(first).encode() + b"\n")
+        process.stdin.flush()
+        assert b'"serverInfo"' in process.stdout.readline()
+        assert list(copies.glob("*.toml"))
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 143
+    assert not list(copies.iterdir())
 
 
 async def until_stronger(call: ToolCaller, made: BotRepository) -> None:
