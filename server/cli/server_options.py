@@ -201,8 +201,8 @@ _POLICY: dict[str, tuple[Any, str]] = {
     "registrations_per_hour": (_COUNT, "Names that an IP address may register in an hour."),
     "logins_per_hour": (
         _COUNT,
-        "Logins with a password or a code in an hour, wrong ones too, from an IP address and to a "
-        "name.",
+        "Logins with a password or a code in an hour, wrong ones too, from an IP address; four "
+        "times as many to a name.",
     ),
     "token_days": (
         _SECONDS,

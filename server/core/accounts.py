@@ -123,19 +123,17 @@ class Directory:
         """Return the account that a server is given at a time, in seconds since 1970.
 
         It replaces the account whose name looks like this one, and keeps its id; otherwise it has
-        the new id.
+        the new id. The password and the logins stay if the token does: others may have set them.
         """
         account = self.like(wanted.name) or Account(
             id=new_id, name=wanted.name, digest="", created_at=at
         )
+        if account.digest == wanted.digest:
+            account = structs.replace(account, token_at=at, renewal="")
+        else:
+            account = without_secrets(account, wanted.digest, at)
         return structs.replace(
-            account,
-            name=wanted.name,
-            digest=wanted.digest,
-            token_at=at,
-            renewal="",
-            administrator=wanted.administrator,
-            revoked=False,
+            account, name=wanted.name, administrator=wanted.administrator, revoked=False
         )
 
     def remove(self, account: Account) -> None:

@@ -100,14 +100,23 @@ def token_change(before: Account, account: Account) -> TokenRenewed:
 
 
 class SecretsChanged(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """An account has other tokens, another password or other logins."""
+    """An account has other tokens, another password or other logins.
+
+    `before` is as in TokenRenewed.
+    """
 
     account: str
+    before: str
     digest: str
     token_at: float | None
     renewal: str
     password: str
     logins: str
+
+
+def secrets_change(before: Account, account: Account) -> SecretsChanged:
+    """Return the record that changes the secrets of an account from those `before`."""
+    return converted(SecretsChanged, account, account=account.id, before=before.digest)
 
 
 class AccountLocked(Struct, frozen=True, kw_only=True, gc=False, tag=True):

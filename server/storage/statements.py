@@ -225,16 +225,18 @@ _TAKE_OVER = (
         second_session=_session_of("2", matches.c.second_session),
     )
 )
+_ITS_ACCOUNT = accounts.c.id == _value("account")
+#: It does not undo what an operator has changed meanwhile.
+_ITS_TOKEN = accounts.c.digest == _value("before")
 _RENEW_TOKEN = (
     sa.update(accounts)
-    .where(accounts.c.id == _value("account"), accounts.c.digest == _value("before"))
+    .where(_ITS_ACCOUNT, _ITS_TOKEN)
     .values({name: _value(name) for name in ("digest", "token_at", "renewal")})
 )
-_ITS_ACCOUNT = accounts.c.id == _value("account")
 _LOCK_ACCOUNT = sa.update(accounts).where(_ITS_ACCOUNT).values(revoked=_value("revoked"))
 _CHANGE_SECRETS = (
     sa.update(accounts)
-    .where(_ITS_ACCOUNT)
+    .where(_ITS_ACCOUNT, _ITS_TOKEN)
     .values(
         {name: _value(name) for name in ("digest", "token_at", "renewal", "password", "logins")}
     )

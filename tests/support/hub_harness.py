@@ -100,6 +100,8 @@ class HubHarness:
         self.unrated: list[RateLadder] = []
         #: The passwords that are to be checked, at the end of the call.
         self.unchecked: list[CheckPassword] = []
+        #: Hashes passwords and compares them.
+        self.checked: Callable[[str, str], str] = checked
         #: Computes the ratings; None if it fails.
         self.solve: Callable[[RatingProblem], Ratings | None] = solve
         self.now = 0.0
@@ -190,7 +192,7 @@ class HubHarness:
             self.rest()
         while self.unchecked:
             check = self.unchecked.pop(0)
-            result = checked(check.password, check.hashed)
+            result = self.checked(check.password, check.hashed)
             self.do(self.hub.password_checked(check.check, result, self.now))
         while self.unrated:
             order = self.unrated.pop(0)

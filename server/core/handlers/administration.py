@@ -34,8 +34,8 @@ from playout.server.model.records import (
     Account,
     AccountLocked,
     AccountRenamed,
-    SecretsChanged,
     converted,
+    secrets_change,
 )
 
 #: Maximum number of accounts in an answer to `list_accounts`.
@@ -154,7 +154,7 @@ class Administration:
     def _renew(self, account: Account, token: str, origin: RequestContext) -> Account:
         at = origin.now + self._context.epoch
         renewed = without_secrets(account, digest(token), at)
-        self._context.store(converted(SecretsChanged, renewed, account=renewed.id))
+        self._context.store(secrets_change(account, renewed))
         self._log("{by} has replaced the token of {name}", origin, name=account.name)
         return renewed
 

@@ -29,10 +29,13 @@ from playout.server.core.match_room import FeatureContext
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.model.records import Account, SecretsChanged, converted
+from playout.server.model.records import Account, converted, secrets_change
 
 #: Seconds for which a code is valid, its length, and its letters: none looks like another.
 CODE_S, _CODE_LENGTH, _LETTERS = 600.0, 8, "abcdefghjkmnpqrstuvwxyz23456789"
+#: The tries for an account from all addresses, as a multiple of those from one: nobody alone can
+#: keep its owner from logging in.
+_ADDRESSES = 4
 #: Maximum number of devices that are logged in to an account: the oldest is logged out.
 MOST_LOGINS = 20
 
@@ -41,8 +44,11 @@ _WRONG = "this is not the password of {name!r}, nor a code that is valid now"
 
 @dataclass(frozen=True)
 class _OpenCode:
+    """A code, valid `until` then while the token of its account has the digest `token`."""
+
     digest: str
     until: float
+    token: str
 
 
 class Logins:
@@ -53,7 +59,9 @@ class Logins:
         self._accounts = context.accounts
         self._registry = context.registry
         self._sessions = sessions
-        self._tries = Quota(context.policy.logins_per_hour, "log in {} times")
+        most = context.policy.logins_per_hour
+        self._tries = Quota(most, "log in {} times")
+        self._tries_for_account = Quota(_ADDRESSES * most, "")
         #: The open codes by the ids of their accounts, and what follows each check of a password.
         self._codes: dict[str, _OpenCode] = {}
         self._checks: dict[int, Callable[[str, float], None]] = {}
@@ -66,7 +74,7 @@ class Logins:
         account = self._accounts.like(request.name)
         if account is None or account.revoked:
             raise Refused(Code.UNKNOWN_ACCOUNT, f"there is no account named {request.name!r} here")
-        if wait_s := self._tries.take(f"account {account.id}", origin.now):
+        if wait_s := self._tries_for_account.take(account.id, origin.now):
             text = f"there were too many tries for {account.name!r}; try again in {wait_s:.0f} s"
             raise Refused(Code.RATE_LIMITED, text, wait_s)
         if self._uses_code(account, request.secret, origin.now):
@@ -92,14 +100,24 @@ class Logins:
         account, session = self._own(origin), origin.session
         self._tries.require(network(origin.connection.address), origin.now)
 
-        def hashed(result: str, now: float) -> None:
-            if current := self._accounts.get(account.id):
-                self._change(current, structs.replace(current, password=result))
-            self._context.log("{name} has set a password", {"name": session.name})
+        def change(password: str) -> None:
+            current = self._accounts.get(account.id)
+            if current is None or self._registry.sessions.get(session.key) is not session:
+                return  # it was logged out meanwhile
+            self._change(current, structs.replace(current, password=password))
+            text = "{name} has set a password" if password else "{name} has removed its password"
+            self._context.log(text, {"name": session.name})
             self._context.send_to(session, Ok(re=request.id))
 
+        def hashed(result: str, now: float) -> None:
+            if result:
+                change(result)
+            elif session.connection is not None:
+                text = "the server could not set the password: try again"
+                self._context.decline(session.connection, Refused(Code.INTERNAL, text), request.id)
+
         if request.password is None:
-            hashed("", origin.now)
+            change("")
         else:
             self._check(request.password, "", hashed)
 
@@ -108,7 +126,7 @@ class Logins:
         """Send a code with which a device logs in once; it replaces an earlier one."""
         account = self._own(origin)
         code = "".join(_letters(self._context.new_token()))
-        self._codes[account.id] = _OpenCode(digest(code), origin.now + CODE_S)
+        self._codes[account.id] = _OpenCode(digest(code), origin.now + CODE_S, account.digest)
         self._context.send_to(origin.session, LoginCode(re=request.id, code=code, seconds=CODE_S))
 
     @handles(ListLogins)
@@ -130,12 +148,12 @@ class Logins:
         """Log out one device, or all others: these get no answer, and this one a new token."""
         account, session, now = self._own(origin), origin.session, origin.now
         logins = logins_of(account)
+        self._codes.pop(account.id, None)
         if request.login is None:
             token = self._context.new_token()
             changed = structs.replace(
                 account, digest=digest(token), token_at=now + self._context.epoch, renewal=""
             )
-            self._codes.pop(account.id, None)
             self._change(account, with_logins(changed, ()))
             self._log_out([each for each in self._of(account) if each is not session], now)
             session.login = ""
@@ -173,7 +191,9 @@ class Logins:
         """Whether a text is the open code of an account, which is then used."""
         known = self._codes.get(account.id)
         given = digest(code.strip().lower())
-        if known is None or now >= known.until or not hmac.compare_digest(known.digest, given):
+        if known is None or now >= known.until or known.token != account.digest:
+            return False
+        if not hmac.compare_digest(known.digest, given):
             return False
         del self._codes[account.id]
         return True
@@ -201,7 +221,7 @@ class Logins:
         self._accounts.put(account)
         for session in self._of(before):
             session.account = account
-        self._context.store(converted(SecretsChanged, account, account=account.id))
+        self._context.store(secrets_change(before, account))
 
     def _of(self, account: Account) -> list[Session]:
         """The sessions of an account that are not those of programs of the server."""

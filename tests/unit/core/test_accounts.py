@@ -72,9 +72,15 @@ def test_a_given_account_that_is_there_is_taken_over_with_its_name() -> None:
         renewal="y",
         administrator=True,
         revoked=True,
+        password="its hash",
+        logins="[]",
     )
     made = Directory([old]).given(GivenAccount("Ann", "its digest"), "2", 5.0)
     assert made == Account(id="1", name="Ann", digest="its digest", created_at=1.0, token_at=5.0)
+    mine = structs.replace(made, password="its hash", logins="[]", renewal="y", revoked=True)
+    again = Directory([mine]).given(GivenAccount("Ann", "its digest"), "2", 6.0)
+    kept = structs.replace(made, password="its hash", logins="[]", token_at=6.0)
+    assert again == kept, "the password stays when the server starts again"
 
 
 # Names and tokens.

@@ -23,6 +23,7 @@ from playout.protocol.messages import (
     TakeOver,
 )
 from playout.server.core.handlers.logins import CODE_S, MOST_LOGINS
+from playout.server.net.passwords import checked
 from support.hub_harness import (
     WON,
     HubHarness,
@@ -90,18 +91,23 @@ def test_a_code_lets_one_device_in_within_ten_minutes() -> None:
 
 
 def test_tries_are_limited_by_the_address_and_by_the_name() -> None:
-    harness, ada = owner(logins_per_hour=3)
+    harness, ada = owner(logins_per_hour=2)
     ada.say(SetPassword(password=PASSWORD))
-    assert [log_in(harness, "wrong wrong").code for _ in range(3)] == [
-        Code.BAD_TOKEN,
+    assert [log_in(harness, "wrong wrong").code for _ in range(2)] == [
         Code.BAD_TOKEN,
         Code.RATE_LIMITED,
     ]
-    (answer,) = harness.connect("203.0.113.5").say(LogIn(name="Ada", secret="wrong wrong"))
-    assert isinstance(answer, Error)
-    assert answer.code is Code.BAD_TOKEN
-    (answer,) = harness.connect("198.51.100.7").say(LogIn(name="Ada", secret=PASSWORD))
-    assert isinstance(answer, Error)
+
+    def try_from(address: str, secret: str = "wrong wrong") -> Any:
+        (answer,) = harness.connect(address).say(LogIn(name="Ada", secret=secret))
+        return answer
+
+    attacked = [try_from("203.0.113.5").code for _ in range(20)]
+    assert set(attacked[2:]) == {Code.RATE_LIMITED}
+    assert isinstance(try_from("198.51.100.7", PASSWORD), LoggedIn), "one address locks nobody out"
+    for number in (2, 2, 3, 3):
+        assert try_from(f"192.0.2.{number}").code is Code.BAD_TOKEN
+    answer = try_from("198.51.100.7", PASSWORD)
     assert (answer.code, "too many tries" in answer.text) == (Code.RATE_LIMITED, True)
     assert harness.client("Ada", token=ada.welcome.token), "the token is not guessed"
 
@@ -114,7 +120,9 @@ def test_a_device_is_logged_out_and_its_match_waits() -> None:
     match = match_between(phone, bob)
     last = ada.ask(ListLogins(), LoginList).logins[-1]
     assert ada.refused(EndLogins(login="other")) is Code.INVALID
+    code = phone.ask(MakeCode(), LoginCode).code
     assert ada.ask(EndLogins(login=last.login), Ok)
+    assert log_in(harness, code).code is Code.BAD_TOKEN
     assert phone.heard(Error)[-1].code is Code.KICKED
     assert refused_hello(harness, token=token) is Code.BAD_TOKEN
     assert refused_hello(harness, session=phone.token) is Code.UNKNOWN_SESSION
@@ -139,14 +147,35 @@ def test_all_other_devices_are_logged_out_and_a_link_works_once() -> None:
     assert isinstance(log_in(harness, PASSWORD), LoggedIn), "the password stays"
 
 
-def test_an_administrator_s_new_token_ends_passwords_and_logins() -> None:
+def test_an_administrator_s_new_token_ends_passwords_codes_and_logins() -> None:
     harness, ada = owner()
     ada.say(SetPassword(password=PASSWORD))
     token = log_in(harness, PASSWORD).token
+    code = ada.ask(MakeCode(), LoginCode).code
     boss = administrator(harness, "Boss")
     assert boss.ask(ChangeAccount(name="Ada", new_token=True), AccountList)
     assert log_in(harness, PASSWORD).code is Code.BAD_TOKEN
+    assert log_in(harness, code).code is Code.BAD_TOKEN
     assert refused_hello(harness, token=token) is Code.BAD_TOKEN
+
+
+def test_a_password_is_set_only_if_it_is_hashed_while_its_owner_is_logged_in() -> None:
+    harness, ada = owner()
+    boss = administrator(harness, "Boss")
+    ada.say(SetPassword(password=PASSWORD))
+    harness.checked = lambda password, hashed: ""
+    assert ada.refused(SetPassword(password="another one")) is Code.INTERNAL
+
+    def replaced(password: str, hashed: str) -> str:
+        boss.say(ChangeAccount(name="Ada", new_token=True))
+        return checked(password, hashed)
+
+    harness.checked = checked
+    assert isinstance(log_in(harness, PASSWORD), LoggedIn), "the password is as before"
+    harness.checked = replaced
+    ada.say(SetPassword(password="of a stranger"))
+    harness.checked = checked
+    assert log_in(harness, "of a stranger").code is Code.BAD_TOKEN
 
 
 def test_guests_have_no_logins_and_an_account_a_limited_number() -> None:

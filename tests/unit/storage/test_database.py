@@ -40,6 +40,7 @@ from playout.server.model.records import (
     TournamentCreated,
     TournamentEnded,
     flat,
+    secrets_change,
     stored_analysis,
 )
 from playout.server.storage import Database, StorageError, engine
@@ -186,7 +187,7 @@ def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) ->
     assert len(database.unfinished()[0].moves) == 1
 
 
-def test_a_renewed_token_does_not_undo_what_an_operator_has_changed(database: Database) -> None:
+def test_a_change_of_secrets_does_not_undo_what_an_operator_has_changed(database: Database) -> None:
     def renewal(before: str, digest: str) -> TokenRenewed:
         return TokenRenewed(account="a", before=before, digest=digest, token_at=9.0, renewal="r")
 
@@ -196,8 +197,11 @@ def test_a_renewed_token_does_not_undo_what_an_operator_has_changed(database: Da
     database.save([renewal("d", "r")])
     revoked = structs.replace(found, digest="new", renewal="", revoked=True)
     database.put_account(revoked)
-    database.save([renewal("r", "r")])
+    stolen = structs.replace(found, digest="stolen", password="its hash")
+    database.save([renewal("r", "r"), secrets_change(found, stolen)])
     assert database.accounts()[0] == [revoked]
+    database.save([secrets_change(revoked, structs.replace(revoked, password="its hash"))])
+    assert database.accounts()[0] == [structs.replace(revoked, password="its hash")]
 
 
 def test_an_account_is_locked_and_renamed_with_its_ratings(database: Database) -> None:
