@@ -21,6 +21,7 @@ from playout.commands import interrupts, journal_file
 from playout.commands.options import OptionGroup
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import plain, printable
+from playout.games import IllegalAction
 from playout.players.nets.files import why_not_written
 
 EPILOG = """
@@ -147,6 +148,9 @@ def _opened(path: Path, output: Path | None) -> Iterator[tuple[Benchmark, Benchm
 def _finish(benchmark: Benchmark, journal: BenchmarkJournal, folder: Path, reason: str) -> None:
     with doing("Writing the report"):
         found = BenchmarkReport.of(benchmark, journal, reason)
-        paths = found.write(folder)
+        try:
+            paths = found.write(folder)
+        except IllegalAction as error:
+            raise click.ClickException(f"journal: {error}") from error
     click.echo(printable(found.text()))
     click.echo(f"\nReports: {', '.join(map(str, paths))}")

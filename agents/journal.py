@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
+import click
 import msgspec
 from msgspec import Struct
 
 from playout.agents.models import ModelAnswer
 from playout.agents.prompts import Messages
 from playout.commands import journal_file
+from playout.games import TIE
 
 
 class PromptText(Struct, frozen=True, tag="prompt"):
@@ -109,6 +111,7 @@ class BenchmarkJournal:
     """The records of a file, to which several threads add."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        """Read the records. Raises ClickException for those that contradict each other."""
         self._file = file
         self._lock = threading.Lock()
         self.matches: dict[str, MatchRecord] = {}
@@ -158,13 +161,21 @@ class BenchmarkJournal:
                     self.cost += record.cost
                 self.unanswered[record.id] = record
             case StoredAnswer():
-                found = self.matches[record.request.match]
+                found = self._begun(record.request.match)
                 found.answers.append(record)
                 if record.action >= 0:
                     found.moves.append(record.action)
                 self.cost += record.cost
                 self.unanswered.pop(record.request.id, None)
             case PlayedMove():
-                self.matches[record.match].moves.append(record.action)
+                self._begun(record.match).moves.append(record.action)
             case EndedMatch():
-                self.matches[record.match].result = record
+                found = self._begun(record.match)
+                if record.winner not in (1, 2, TIE) or (record.forfeit and not found.answers):
+                    raise click.ClickException(f"journal: a match cannot end like this: {record}")
+                found.result = record
+
+    def _begun(self, match: str) -> MatchRecord:
+        if match not in self.matches:
+            raise click.ClickException(f"journal: a record of {match!r} is before its match")
+        return self.matches[match]

@@ -76,7 +76,7 @@ def ended(
     two = {c.digest: tuple(who.name for who in c.two) for c in contests if str(c.game) == game}
     for match in list(journal.matches.values()):
         names = two.get(match.started.contest)
-        if match.result and names:
+        if match.result and names and match.started.game == game:
             one, other = names[::-1] if match.started.is_return else names
             match.started = structs.replace(match.started, players=(one, other))
             yield match

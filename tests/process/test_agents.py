@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from playout.agents import benchmark_file
 from support.chat_endpoint import ChatEndpoint, chat_endpoint
 from support.commands import finish, invoke, run, start
 from support.waiting import wait_until
@@ -58,6 +59,8 @@ def kinds(path: Path) -> Counter[str]:
     return Counter(each["type"] for each in records(path))
 
 
+#: A match in a journal whose opening is the first cell.
+BEGUN = {"type": "match", "pair": 0, "game": "tic_tac_toe", "players": ["a", "b"], "opening": [0]}
 PROGRAM = f'name = "first"\ncommand = "\'{sys.executable}\' -I -S model.py"'
 
 
@@ -103,7 +106,7 @@ def test_ten_kills_neither_lose_nor_repeat_an_answer(
 ) -> None:
     path = benchmark(tmp_path, ENDPOINT, pairs=20)
     for number in range(1, 11):
-        endpoint.allow(10 * number)
+        endpoint.allow(6 * number)  # all matches together have about a hundred answers
         process = start("playout-agents", "run", str(path))
         wait_until(lambda: endpoint.is_holding or process.poll() is not None)  # noqa: B023
         assert process.poll() is None
@@ -181,3 +184,26 @@ def test_faults_of_the_file_are_said(
     code, output = invoke("playout-agents", "run", str(benchmark(tmp_path, models, **keys)))
     assert code == 2
     assert said in " ".join(output.split()), output
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ([{"type": "move", "action": 0}], "is before its match"),
+        ([BEGUN, {"type": "result", "winner": 7}], "a match cannot end like this"),
+        ([BEGUN, {"type": "result", "winner": 1, "forfeit": "late"}], "cannot end like this"),
+        ([BEGUN, {"type": "move", "action": 0}, {"type": "result", "winner": 1}], "is not legal"),
+        ([BEGUN | {"game": "hex"}, {"type": "result", "winner": 1}], ""),
+    ],
+)
+def test_a_journal_of_a_stranger_is_checked(
+    told: list[dict[str, object]], said: str, tmp_path: Path
+) -> None:
+    path = benchmark(tmp_path, PROGRAM)
+    contest = next(iter(benchmark_file.read(path).contests())).digest
+    (folder := tmp_path / "small-results").mkdir()
+    lines = [json.dumps({"match": "m-0a", "contest": contest} | each) for each in told]
+    (folder / "journal.jsonl").write_text("\n".join(lines) + "\n")
+    code, output = invoke("playout-agents", "report", str(path))
+    assert code == int(bool(said))
+    assert said in output
