@@ -163,7 +163,11 @@ class Logins:
         if not any(each.id == request.login for each in logins):
             raise Refused(Code.INVALID, "this device is not logged in any more")
         self._change(account, with_logins(account, [e for e in logins if e.id != request.login]))
-        ended = [each for each in self._of(account) if each.login in (request.login, None)]
+        ended = [
+            each
+            for each in self._of(account)
+            if each.login == request.login or (each.login is None and each is not session)
+        ]
         self._context.send_to(session, Ok(re=request.id))
         self._log_out(ended, now)
 

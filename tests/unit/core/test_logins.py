@@ -33,6 +33,7 @@ from support.hub_harness import (
     match_between,
     only,
 )
+from support.restarts import restarted
 
 PASSWORD = "correct horse"
 
@@ -130,6 +131,17 @@ def test_a_device_is_logged_out_and_its_match_waits() -> None:
     ada.say(Move(match=match, ply=0, action=WON[0]))
     assert only(bob.inbox, Started).match == match
     assert devices(ada) == [("", True)]
+
+
+def test_a_device_of_before_a_restart_stays_when_it_logs_another_one_out() -> None:
+    harness, ada = owner()
+    match_between(ada, harness.client("Bob"))
+    again = restarted(harness)
+    ada = again.client("Ada", session=ada.token)
+    log_in(again, ada.ask(MakeCode(), LoginCode).code, software="phone")
+    last = ada.ask(ListLogins(), LoginList).logins[-1]
+    assert ada.ask(EndLogins(login=last.login), Ok)
+    assert devices(ada) == [("", False)]
 
 
 def test_all_other_devices_are_logged_out_and_a_link_works_once() -> None:
