@@ -160,15 +160,21 @@ export function pieceName(board, value, players, kind = "") {
 export function contentName(board, { cells, kinds, counts }, cell, players) {
   if (!isUsed(board, cell)) return "";
   if (!counts) return pieceName(board, cells[cell] ?? 0, players, kinds?.[cell]);
-  if (board.geometry === "points") return checkersName(counts[cell], cells[cell], players);
+  if (board.geometry === "points") return checkersName(counts[cell], cells[cell] || ownerOf(board, cell), players);
   if (board.geometry === "scores") return ngettext("%(num)s point", "%(num)s points", counts[cell]);
   // The pits of player 2 are those of the first row.
   const name = playerName(cell < board.columns ? 2 : 1, players);
   return gettext("%(seeds)s of %(name)s", { seeds: seedsName(counts[cell]), name });
 }
 
+/** The player whose checkers a cell beside the points has: on the bar, or borne off; 0 for a point. */
+function ownerOf({ cell_labels: labels, columns }, cell) {
+  if (labels[cell] === "bar") return cell < columns ? 1 : 2;
+  return labels[cell] === "off" ? (cell < columns ? 2 : 1) : 0;
+}
+
 function checkersName(count, owner, players) {
-  if (!count) return gettext("empty");
+  if (!owner) return gettext("empty");
   const piece = ngettext("%(num)s checker", "%(num)s checkers", count);
   return gettext("%(piece)s of %(name)s", { piece, name: playerName(owner, players) });
 }

@@ -332,7 +332,7 @@ def test_an_opening_may_begin_at_a_position_of_the_game() -> None:
     [
         (((),), ("8/8 w - -",), "openings.fens.chess[0]: chess: cannot read the position"),
         (((),), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1",), "the match is over there"),
-        (((),), ("x,y=1",), "openings.fens.chess[0]: unknown option of chess 'y'"),
+        (((),), ("x,y=1",), "openings.fens.chess[0]: chess: cannot read the position 'x;y=1'"),
         (((),), (), "openings.fens.chess: must have one text for each opening of lines"),
         ((), ("",), "openings.fens.chess: must have one text for each opening of lines"),
         (((99999,),), ("",), "openings.lines.chess[0]: the opening [99999] cannot be played"),
