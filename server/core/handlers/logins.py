@@ -36,6 +36,8 @@ CODE_S, _CODE_LENGTH, _LETTERS = 600.0, 8, "abcdefghjkmnpqrstuvwxyz23456789"
 #: The tries for an account from all addresses, as a multiple of those from one: nobody alone can
 #: keep its owner from logging in.
 _ADDRESSES = 4
+#: Maximum number of passwords that wait to be hashed or compared, 30 ms each, and seconds for them.
+_MOST_CHECKS, _CHECKS_S = 500, 15.0
 #: Maximum number of devices that are logged in to an account: the oldest is logged out.
 MOST_LOGINS = 20
 
@@ -187,6 +189,10 @@ class Logins:
         return session.account
 
     def _check(self, password: str, hashed: str, then: Callable[[str, float], None]) -> None:
+        """Have a password hashed or compared. Raises Refused if too many wait for that."""
+        if len(self._checks) >= _MOST_CHECKS:
+            text = f"many others are logging in; try again in {_CHECKS_S:.0f} s"
+            raise Refused(Code.RATE_LIMITED, text, _CHECKS_S)
         number = next(self._numbers)
         self._checks[number] = then
         self._context.do(CheckPassword(number, password, hashed))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from playout.protocol.messages import (
     AccountList,
     ChangeAccount,
@@ -22,6 +24,7 @@ from playout.protocol.messages import (
     Started,
     TakeOver,
 )
+from playout.server.core.handlers import logins
 from playout.server.core.handlers.logins import CODE_S, MOST_LOGINS
 from playout.server.net.passwords import checked
 from support.hub_harness import (
@@ -188,6 +191,22 @@ def test_a_password_is_set_only_if_it_is_hashed_while_its_owner_is_logged_in() -
     ada.say(SetPassword(password="of a stranger"))
     harness.checked = checked
     assert log_in(harness, "of a stranger").code is Code.BAD_TOKEN
+
+
+def test_a_limited_number_of_passwords_waits_to_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness, ada = owner()
+    ada.say(SetPassword(password=PASSWORD))
+    monkeypatch.setattr(logins, "_MOST_CHECKS", 1)
+    meanwhile: list[Any] = []
+
+    def slowly(password: str, hashed: str) -> str:
+        meanwhile.append(log_in(harness, PASSWORD))
+        return checked(password, hashed)
+
+    harness.checked = slowly
+    assert isinstance(log_in(harness, PASSWORD), LoggedIn)
+    assert [each.code for each in meanwhile] == [Code.RATE_LIMITED]
+    assert isinstance(log_in(harness, PASSWORD), LoggedIn)
 
 
 def test_guests_have_no_logins_and_an_account_a_limited_number() -> None:
