@@ -264,7 +264,7 @@ def _games(spec: TournamentSpec) -> Iterator[Fault]:
         if str(game) != text:
             yield Fault(("games", place), f"{text!r} must be spelled {str(game)!r}")
         if game.has_chance and spec.adjudication.proofs:
-            told = f"no results of games with chance are proven, such as {text}: leave out proofs"
+            told = f"no result of {text} can be proven, for its rolls are chance: leave out proofs"
             yield Fault(("adjudication", "proofs"), told)
 
 

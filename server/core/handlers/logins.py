@@ -36,6 +36,8 @@ CODE_S, _CODE_LENGTH, _LETTERS = 600.0, 8, "abcdefghjkmnpqrstuvwxyz23456789"
 #: The tries for an account from all addresses, as a multiple of those from one: nobody alone can
 #: keep its owner from logging in.
 _ADDRESSES = 4
+#: Maximum number of passwords that wait to be hashed or compared, 30 ms each, and seconds for them.
+_MOST_CHECKS, _CHECKS_S = 500, 15.0
 #: Maximum number of devices that are logged in to an account: the oldest is logged out.
 MOST_LOGINS = 20
 
@@ -163,7 +165,11 @@ class Logins:
         if not any(each.id == request.login for each in logins):
             raise Refused(Code.INVALID, "this device is not logged in any more")
         self._change(account, with_logins(account, [e for e in logins if e.id != request.login]))
-        ended = [each for each in self._of(account) if each.login in (request.login, None)]
+        ended = [
+            each
+            for each in self._of(account)
+            if each.login == request.login or (each.login is None and each is not session)
+        ]
         self._context.send_to(session, Ok(re=request.id))
         self._log_out(ended, now)
 
@@ -183,6 +189,10 @@ class Logins:
         return session.account
 
     def _check(self, password: str, hashed: str, then: Callable[[str, float], None]) -> None:
+        """Have a password hashed or compared. Raises Refused if too many wait for that."""
+        if len(self._checks) >= _MOST_CHECKS:
+            text = f"many others are logging in; try again in {_CHECKS_S:.0f} s"
+            raise Refused(Code.RATE_LIMITED, text, _CHECKS_S)
         number = next(self._numbers)
         self._checks[number] = then
         self._context.do(CheckPassword(number, password, hashed))

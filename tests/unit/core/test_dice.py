@@ -341,4 +341,4 @@ def test_proofs_are_refused_with_a_game_with_chance() -> None:
     (error,) = client.say(CreateTournament(spec=spec))
     assert isinstance(error, Error)
     assert error.code is Code.BAD_TOURNAMENT
-    assert "no results of games with chance are proven, such as pig" in error.text
+    assert "no result of pig can be proven" in error.text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from playout.protocol.messages import (
     AccountList,
     ChangeAccount,
@@ -22,6 +24,7 @@ from playout.protocol.messages import (
     Started,
     TakeOver,
 )
+from playout.server.core.handlers import logins
 from playout.server.core.handlers.logins import CODE_S, MOST_LOGINS
 from playout.server.net.passwords import checked
 from support.hub_harness import (
@@ -33,6 +36,7 @@ from support.hub_harness import (
     match_between,
     only,
 )
+from support.restarts import restarted
 
 PASSWORD = "correct horse"
 
@@ -132,6 +136,17 @@ def test_a_device_is_logged_out_and_its_match_waits() -> None:
     assert devices(ada) == [("", True)]
 
 
+def test_a_device_of_before_a_restart_stays_when_it_logs_another_one_out() -> None:
+    harness, ada = owner()
+    match_between(ada, harness.client("Bob"))
+    again = restarted(harness)
+    ada = again.client("Ada", session=ada.token)
+    log_in(again, ada.ask(MakeCode(), LoginCode).code, software="phone")
+    last = ada.ask(ListLogins(), LoginList).logins[-1]
+    assert ada.ask(EndLogins(login=last.login), Ok)
+    assert devices(ada) == [("", False)]
+
+
 def test_all_other_devices_are_logged_out_and_a_link_works_once() -> None:
     harness, ada = owner()
     ada.say(SetPassword(password=PASSWORD))
@@ -176,6 +191,22 @@ def test_a_password_is_set_only_if_it_is_hashed_while_its_owner_is_logged_in() -
     ada.say(SetPassword(password="of a stranger"))
     harness.checked = checked
     assert log_in(harness, "of a stranger").code is Code.BAD_TOKEN
+
+
+def test_a_limited_number_of_passwords_waits_to_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness, ada = owner()
+    ada.say(SetPassword(password=PASSWORD))
+    monkeypatch.setattr(logins, "_MOST_CHECKS", 1)
+    meanwhile: list[Any] = []
+
+    def slowly(password: str, hashed: str) -> str:
+        meanwhile.append(log_in(harness, PASSWORD))
+        return checked(password, hashed)
+
+    harness.checked = slowly
+    assert isinstance(log_in(harness, PASSWORD), LoggedIn)
+    assert [each.code for each in meanwhile] == [Code.RATE_LIMITED]
+    assert isinstance(log_in(harness, PASSWORD), LoggedIn)
 
 
 def test_guests_have_no_logins_and_an_account_a_limited_number() -> None:
