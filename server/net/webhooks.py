@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThreadPool
@@ -49,6 +50,17 @@ _log = Logger(namespace="server")
 
 class WebhooksUnavailable(StorageError):
     """The folder cannot be used; the text is for the operator."""
+
+
+class ToldPlaces(msgspec.Struct, frozen=True):
+    """The places of the last match and the last tournament that a program was told of."""
+
+    match: Place
+    tournament: Place
+
+    def after(self, kind: str, place: Place) -> ToldPlaces:
+        """Return these places after another event."""
+        return structs.replace(self, **{kind: place})
 
 
 class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +116,7 @@ class Webhook:
         self._key = secret(folder)
         name = hashlib.sha256(f"{url}\n{database}".encode()).hexdigest()[:16]
         self._file = folder / f"{name}.json"
-        self._place = self._read()
+        self._told = self._read()
         self._reader = Reader(database)
         self._pause_s = _FIRST_PAUSE_S
         #: The time.monotonic() before which nothing is sent, after a failure.
@@ -127,26 +139,32 @@ class Webhook:
     def _deliver(self) -> None:
         """Send the events that were not taken yet. Raises OSError and others if one is not."""
         try:
-            for identity, event, place in self._events():
+            for identity, event, told in self._events():
                 if self._is_stopping:
                     return
                 self._post(identity, msgspec.json.encode(event))
-                self._place = place
+                self._told = told
                 self._write()
         finally:
             self._reader.close()
 
-    def _events(self) -> Iterator[tuple[str, WebhookEvent, Place]]:
-        """Yield events in the order of their ends, each with its identity and place."""
+    def _events(self) -> Iterator[tuple[str, WebhookEvent, ToldPlaces]]:
+        """Yield events in the order of their ends, each with its identity and the places after it.
+
+        Matches and tournaments have places of their own: what ends between the two queries is told
+        the next time.
+        """
+        told = self._told
         rows: list[MatchRow | TournamentRow] = [
-            *self._reader.ended_matches(self._place, _EVENTS),
-            *self._reader.ended_tournaments(self._place, _EVENTS),
+            *self._reader.ended_matches(told.match, _EVENTS),
+            *self._reader.ended_tournaments(told.tournament, _EVENTS),
         ]
         ended = sorted(((each.ended_at or 0.0, _identity(each)), each) for each in rows)
         for (at, identity), each in ended[:_EVENTS]:
             kind = "match" if isinstance(each, MatchRow) else "tournament"
             event = WebhookEvent(type=f"{kind}.ended", timestamp=utc(at).isoformat(), data=each)
-            yield f"{kind}.ended.{identity}", event, (at, identity)
+            told = told.after(kind, (at, identity))
+            yield f"{kind}.ended.{identity}", event, told
 
     def _post(self, identity: str, body: bytes) -> None:
         headers = signed(self._key, identity, int(time.time()), body)
@@ -177,23 +195,23 @@ class Webhook:
             self._looks.stop()
         self._pool.stop()
 
-    def _read(self) -> Place:
-        """Return the place of the last event that was taken: now, without one."""
+    def _read(self) -> ToldPlaces:
+        """Return the places of what was told, none of them in the future: now, without a file."""
+        now = time.time(), ""
         try:
-            if self._file.exists():
-                known: Place = msgspec.json.decode(self._file.read_bytes(), type=Place)
-                return known
-            place = time.time(), ""
-            self._place = place
-            self._write()
+            if not self._file.exists():
+                self._told = ToldPlaces(now, now)
+                self._write()
+                return self._told
+            known = msgspec.json.decode(self._file.read_bytes(), type=ToldPlaces)
         except (OSError, msgspec.MsgspecError) as error:
             raise WebhooksUnavailable(f"{self._file} cannot be used: {error}") from error
-        return place
+        return ToldPlaces(min(known.match, now), min(known.tournament, now))
 
     def _write(self) -> None:
         new = self._file.with_suffix(".new")
         with new.open("wb") as file:
-            file.write(msgspec.json.encode(self._place))
+            file.write(msgspec.json.encode(self._told))
             file.flush()
             os.fsync(file.fileno())
         new.replace(self._file)

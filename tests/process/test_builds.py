@@ -84,7 +84,7 @@ class DisturbedStages:
         #: The stage whose program is killed, by the number of the program.
         self.killed = -1
         self._started = -1
-        terms = BuildTerms(games, "1/move", None)
+        terms = BuildTerms(games, "20/move", None)
         self._builder = Builder(terms, folder, self.log.append, self._exit_within)
 
     async def _exit_within(self, child: Child, seconds: float) -> bool:
