@@ -244,7 +244,9 @@ class MatchDriver:
         self.connection.send(move)
 
     def _failed(self, failure: Failure, match: ActiveMatch) -> None:
-        if failure.check(Cancelled) and match.player.cancelled.is_set():
+        # A program may end when its search is cancelled, as the match is over.
+        expected = (Cancelled, PlayerError) if match.over else (Cancelled,)
+        if failure.check(*expected) and match.player.cancelled.is_set():
             return
         if isinstance(failure.value, MatchRequested):
             self._ask(match, failure.value.request)
