@@ -472,6 +472,20 @@ class Backgammon(KernelGame):
             return name[::-1] if state[2] == 0 and action % 2 == 0 else name
         return self._spelled(self.steps(state, action)) or "pass"
 
+    def parse_action(self, state: State, text: str) -> int:
+        """Return the legal action that `text` names; its checkers may come in any order.
+
+        Raises IllegalAction.
+        """
+        try:
+            return super().parse_action(state, text)
+        except IllegalAction:
+            wanted = sorted(text.lower().split())
+            for action in self.legal_actions(state):
+                if sorted(self.action_name(state, action).lower().split()) == wanted:
+                    return action
+            raise
+
     def parse_turn(self, state: State, text: str) -> tuple[int, ...]:
         """Return the actions of a move as files have it: of a double, up to four checkers.
 

@@ -75,6 +75,8 @@ class Loss(msgspec.Struct, frozen=True):
         )
         made, played = self.moves[: self.opening], self.moves[self.opening :]
         yield "  " + " ".join([*made, "|", *played] if made else played)
+        if not self.costly:
+            yield "  no move cost a tenth of the win rate: the position before was lost, or unclear"
         for each in self.costly:
             yield (
                 f"  move {each.ply}, {each.move}: win rate {each.win_rate:.0%} -> {each.left:.0%}; "

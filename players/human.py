@@ -127,7 +127,8 @@ class Human(Player):
     def started(self, seat: int, opponent: str, position: Position) -> None:
         self._seat = seat
         self._warned = False
-        mark = "X" if seat == 1 else "O"
+        is_marked = position.game.view(position.state).geometry not in ("text", "scores")
+        mark = "XO"[seat - 1] if is_marked else f"player {seat}"
         self._console.print(
             f"You are {mark}, against {opponent}. Type help for help.", markup=False
         )
@@ -220,7 +221,8 @@ class Human(Player):
             case "help" | "?":
                 self._console.print(HELP.format(example=names[0]), markup=False)
             case "moves":
-                self._console.print(" ".join(names), markup=False)
+                between = ", " if any(" " in name for name in names) else " "
+                self._console.print(between.join(names), markup=False)
             case "board":
                 self._console.print(rendering.board(position))
             case "resign" | "quit" | "exit":

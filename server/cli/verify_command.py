@@ -60,7 +60,8 @@ def _read(file: Path) -> Iterator[StoredMatch]:
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
     except jsonl.BadLine as error:
-        raise click.ClickException(f"{file}: {error}") from error
+        text = f"{file}: {error}; expected a match as /matches/ID.json or export has it"
+        raise click.ClickException(text) from error
 
 
 def _verify(stored: StoredMatch) -> bool:

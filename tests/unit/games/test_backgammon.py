@@ -133,6 +133,14 @@ def test_moves_are_written_as_players_do() -> None:
     assert named(position(1, (3, 3), {6: 2}, {24: 15})) == ["6/3(2)", "6/off"]
 
 
+def test_a_typed_move_has_its_checkers_in_any_order() -> None:
+    state = position(1, (3, 1), {8: 3, 6: 5, 13: 7}, {6: 15})
+    game = games.load("backgammon")
+    assert game.parse_action(state, "6/5 8/5") == game.parse_action(state, "8/5 6/5")
+    with pytest.raises(IllegalAction, match="'6/5 6/5' is not legal here"):
+        game.parse_action(state, "6/5 6/5")
+
+
 def test_the_higher_number_is_moved_if_only_one_can_be() -> None:
     # From 20, both 14 and 15 are open, and 9 is closed.
     state = position(1, (6, 5), {20: 1}, {16: 2, 1: 13})

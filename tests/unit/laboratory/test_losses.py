@@ -71,6 +71,7 @@ def test_a_match_lost_from_its_opening_has_no_costly_move_and_comes_last() -> No
     assert not second.costly
     assert second.match == "1-1-3"
     assert list(second.lines())[1] == "  1 | 1 3"
+    assert "no move cost a tenth of the win rate" in list(second.lines())[2]
 
 
 def test_equal_matches_count_once_and_as_many_as_wanted_are_returned() -> None:
