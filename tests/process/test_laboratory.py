@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
@@ -47,7 +48,7 @@ def lab(made: BotRepository, tmp_path: Path) -> Lab:
 
     def call(command: str, *words: str, folder: str = "", how: Lab = run) -> tuple[int, str]:
         homes = ("--laboratories", str(tmp_path / "laboratories"))
-        more = {"new": (), "list": homes}.get(command, (*homes, "--http", "none"))
+        more = {"new": (), "list": homes, "losses": homes}.get(command, (*homes, "--http", "none"))
         return how("playout-lab", command, *words, "--folder", str(made.top / folder), *more)
 
     return call
@@ -75,9 +76,15 @@ def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
     code, output = lab("confirm", "--file", str(_confirming(tmp_path)))
     assert code == 0, output
     assert re.search(r"Elo in \d+ fresh pairs.*; test 1, which promoted it, said", output)
+    test = next(iter(journal_of(tmp_path)))
     kinds = [(each.kind, each.state) for each in journal_of(tmp_path)]
     assert kinds == [("test", "stronger"), ("confirmation", "confirmed")]
     assert "confirms 1: " in lab("list")[1]
+    code, output = lab("losses", "1", test.names[0], "--seconds", "1", "--json")
+    assert code == 0, output
+    found = json.loads(output.splitlines()[-1])
+    assert found["summary"].endswith(" by rules")
+    assert {each["opponent"] for each in found["matches"]} == {test.winner}
 
 
 def _confirming(folder: Path) -> Path:
