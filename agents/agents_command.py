@@ -17,12 +17,12 @@ from playout.agents.benchmark_file import Benchmark
 from playout.agents.journal import BenchmarkJournal
 from playout.agents.models import ModelClient, ModelUnusable
 from playout.agents.report import BenchmarkReport
-from playout.commands import interrupts, journal_file
+from playout.commands import durable_files, interrupts
+from playout.commands.durable_files import why_not_written
 from playout.commands.options import OptionGroup
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import plain, printable
 from playout.games import IllegalAction
-from playout.players.nets.files import why_not_written
 
 EPILOG = """
 \b
@@ -137,7 +137,7 @@ def _opened(path: Path, output: Path | None) -> Iterator[tuple[Benchmark, Benchm
     folder = output or path.with_name(f"{path.stem}-results")
     try:
         user = f"another playout-agents plays in {folder}"
-        with journal_file.opened(folder / "journal.jsonl", user) as file:
+        with durable_files.opened(folder / "journal.jsonl", user) as file:
             with doing("Reading the journal"):
                 journal = BenchmarkJournal(file)
             yield benchmark, journal, folder

@@ -62,7 +62,7 @@ class _Gate:
         self._next_at = 0.0
 
     def delay_s(self) -> float:
-        """Take the next moment of a request, and return the seconds until then."""
+        """Reserve the time of the next request, and return the seconds until then."""
         with self._lock:
             now = time.monotonic()
             at = max(now, self._next_at)

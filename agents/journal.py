@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from playout.agents.models import ModelAnswer
 from playout.agents.prompts import Messages
-from playout.commands import journal_file
+from playout.commands import durable_files
 from playout.games import TIE
 
 
@@ -122,7 +122,7 @@ class BenchmarkJournal:
         self.repeated = 0
         #: The cost of all answers and of the requests that were sent again.
         self.cost = 0.0
-        records: list[Record] = journal_file.stored(file, Record)
+        records: list[Record] = durable_files.stored(file, Record)
         for record in records:
             self._note(record)
 
@@ -135,7 +135,7 @@ class BenchmarkJournal:
         """Add a record; an answer survives a power cut, too, with all records before it."""
         with self._lock:
             durable = isinstance(record, StoredAnswer)
-            journal_file.append(self._file, record, durable=durable)
+            durable_files.append(self._file, record, durable=durable)
             self._note(record)
 
     def prompt(self, messages: Messages) -> str:

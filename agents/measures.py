@@ -1,7 +1,7 @@
 """What a benchmark has measured: ratings, forfeits, illegal moves, tokens and seconds.
 
 The ratings of a game are one fit of all matches in it, also of those between the opponents, so that
-the error of a rating has that of the opponents' own ratings in it.
+the error of a rating includes the errors of the opponents' ratings.
 """
 
 from __future__ import annotations

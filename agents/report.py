@@ -16,10 +16,10 @@ import msgspec
 from playout.agents.benchmark_file import Benchmark, Contest
 from playout.agents.journal import BenchmarkJournal, MatchRecord
 from playout.agents.measures import Estimated, Measured, ended, measured
+from playout.commands.durable_files import write_atomically
 from playout.commands.html_page import page, section, shown
 from playout.commands.text import UNKNOWN, beginning, counted, csv_text
 from playout.games import Position
-from playout.players.nets.files import write_atomically
 from playout.server.tournament.report.tables import TextTable
 from playout.server.tournament.report.writers import aligned, html_table, markdown, markdown_table
 
@@ -123,7 +123,7 @@ class BenchmarkReport:
         forfeits = sum(1 for each in matches if each.result and each.result.forfeit)
         anchors = self.benchmark.anchors
         zero = f"{anchors[0].name} has 0" if anchors else "the average of the models is 0"
-        calibrated = " The error has that of the other opponents' ratings in it." if anchors else ""
+        calibrated = " The error includes those of the other opponents." if anchors else ""
         notes = [
             f"{counted(len(matches), 'match')}, of which {ties} tied and {forfeits} forfeited. "
             f"At most {counted(self.benchmark.pairs, 'pair')} for each contest; each pair is two "
@@ -133,7 +133,7 @@ class BenchmarkReport:
             "independent. A forfeit is a loss; Elo by play leaves these matches out.",
             "Place: the nearest opponent, and the Elo relative to it.",
             "Illegal first: the share of moves whose first answer was no legal move. Illegal last: "
-            f"after {counted(self.benchmark.retries, 'retry').replace('retrys', 'retries')}, which "
+            f"after {counted(self.benchmark.retries, 'retry')}, which "
             "forfeits the match. A move without a choice is played without asking.",
             "Tokens and seconds are for a move, with all attempts.",
             "Left out: the share of moves that keep the exact value of solved positions.",

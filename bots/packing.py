@@ -36,7 +36,7 @@ def packed(path: Path) -> tuple[str, bytes]:
 
 
 def _as_name(folder: Path) -> str:
-    """Return the name of a folder as that of an upload."""
+    """Return the name of a folder in ASCII, shortened for the name of an upload."""
     name = folder.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
     return name[:60] or "bot"
 

@@ -12,7 +12,7 @@ cores            processor cores: their number, their assignment to matches; thi
 restarts         pauses before a process is started again
 toml_lines       the line of each value of a TOML file
 toml_table       checks of values in TOML files, with errors that name the line
-journal_file     a file of JSON Lines to which records are added, and which survives kill -9
+durable_files    files that survive kill -9: replaced as a whole, or of JSON Lines
 text             plain text, numbers with their noun, shares as percentages, dates, new files
 html_page        a page of tables and plots in one HTML file
 """

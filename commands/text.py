@@ -96,7 +96,7 @@ def counted(number: int, one: str) -> str:
     """Return a number with its noun, as in `1 pair`, `2 pairs`, `3 matches`, `4 plies`."""
     if number == 1:
         return f"1 {one}"
-    if one.endswith("ply"):
+    if one.endswith("y") and one[-2:-1] not in "aeiou":
         return f"{number} {one.removesuffix('y')}ies"
     return f"{number} {one}{'es' if one.endswith('ch') else 's'}"
 

@@ -9,13 +9,13 @@ a row without a capture are a tie.
 from __future__ import annotations
 
 import functools
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Board, Kernels, Option, State, Vector, helper, kernel
+from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
-from playout.games.core.grid import JumpingGame, cells_of_moves
+from playout.games.core.grid import JumpingGame, PlacedFen, cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
@@ -282,13 +282,7 @@ class Checkers(JumpingGame):
 
     def __init__(
         self,
-        fen: Annotated[
-            str | None,
-            Option(
-                "the first position as draughts programs write it, with ; for each comma; the "
-                "usual one if it is left out"
-            ),
-        ] = None,
+        fen: PlacedFen = None,
     ) -> None:
         usual = [0] * CELLS
         for cell in (cell for cell in range(CELLS) if _DARK >> cell & 1):

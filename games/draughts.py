@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numba import types
 
-from playout.games import Board, Kernels, Option, State, Vector, helper, kernel
+from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
-from playout.games.core.grid import JumpingGame
+from playout.games.core.grid import JumpingGame, PlacedFen
 from playout.games.core.kernels import LEVEL, bounded, compiled
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
@@ -366,13 +366,7 @@ class Draughts(JumpingGame):
 
     def __init__(
         self,
-        fen: Annotated[
-            str | None,
-            Option(
-                "the first position as draughts programs write it, with ; for each comma; the "
-                "usual one if it is left out"
-            ),
-        ] = None,
+        fen: PlacedFen = None,
     ) -> None:
         usual = [0] * CELLS
         for square, cell in enumerate(_CELL_OF.tolist()):

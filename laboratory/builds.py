@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import os
 import platform
 import shutil
 import sys
@@ -25,6 +24,7 @@ from playout.bots.bot_file import BotFile
 from playout.bots.builder import Builder, BuildTerms, MachineFault, StageFault
 from playout.bots.git_source import SourceError
 from playout.commands.child import Child
+from playout.commands.durable_files import write_atomically
 from playout.commands.text import plain
 
 T = TypeVar("T")
@@ -77,11 +77,7 @@ class Builds:
                     made = self._made(place, pack)
                 except (MachineFault, OSError) as fault:
                     raise SourceError(f"this machine has a fault: {fault}") from fault
-                with (place / "build.new").open("wb") as file:
-                    file.write(msgspec.json.encode(made))
-                    file.flush()
-                    os.fsync(file.fileno())
-                (place / "build.new").replace(done)
+                write_atomically(done, msgspec.json.encode(made))
             return place, msgspec.json.decode(done.read_bytes(), type=Build)
 
     def _made(self, place: Path, pack: Callable[[Path], None]) -> Build:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from playout.commands.durable_files import append, stored
 from playout.server.tournament.report.values import Estimate
 from playout.server.tournament.report.words import elo
 
@@ -158,10 +158,6 @@ class Journal:
 
     def _append(self, trial: VersionTest) -> None:
         """Add a line; it is stored when this returns."""
-        with self._file.open("ab") as file:
-            written = file.tell()
-            if written and self._file.read_bytes()[-1:] != b"\n":
-                file.write(b"\n")  # after a line that was not completed
-            file.write(msgspec.json.encode(trial) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        with self._file.open("a+b") as file:
+            stored(file, VersionTest)  # begins a new line after one that was not completed
+            append(file, trial)

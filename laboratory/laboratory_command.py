@@ -536,8 +536,8 @@ def losses(
 ) -> None:
     """Show the most instructive matches that a version has lost, and the moves that cost most.
 
-    NUMBER is that of the test, by default the last one; VERSION is a name in it or its beginning,
-    by default the first candidate. A search finds the moves that lowered the win rate most in the
+    NUMBER is a test, by default the last one; VERSION is a name in the test or its beginning, by
+    default the first candidate. A search finds the moves that lowered the win rate most in the
     shortest lost matches, and those with the costliest move are shown.
     """
     journal = Journal(_sources(folder, homes).home)

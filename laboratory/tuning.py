@@ -25,8 +25,8 @@ import tomli_w
 from playout import players
 from playout.bots.git_source import LAB_FILE
 from playout.commands import interrupts
+from playout.commands.durable_files import append, opened, stored
 from playout.commands.html_page import page, section
-from playout.commands.journal_file import append, opened, stored
 from playout.commands.progress import doing
 from playout.games import SpecError, load
 from playout.games.core import spec

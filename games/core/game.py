@@ -257,8 +257,9 @@ class Game(spec.HasOptions, ABC):
         return BoardView(1, len(state) - 2, cells=state[2:])
 
     def ways(self, state: State) -> Mapping[int, tuple[tuple[int, ...], ...]]:
-        """Return other cells to click for legal actions than those of the view, such as in another
-        order; no two actions may have the same cells, unless a player is asked which is meant.
+        """Return further sequences of clicked cells for legal actions, such as in another order.
+
+        If two actions have the same cells, the player is asked which is meant.
         """
         return {}
 

@@ -6,10 +6,10 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from playout.games.core.game import IllegalAction, KernelGame, State, square_name
-from playout.games.core.spec import SpecError
+from playout.games.core.spec import Option, SpecError
 from playout.games.core.symmetries import Symmetry, identity, of_clicks
 from playout.games.core.view import BoardView
 
@@ -207,6 +207,16 @@ class Jump(NamedTuple):
 _PLACED = re.compile(r"([WB]):([WB])([^:]*):([WB])([^:]*)(?::[HF]\d*)*", re.IGNORECASE)
 _ON_SQUARES = re.compile(r"(K?)(\d{1,2})(?:-(\d{1,2}))?", re.IGNORECASE)
 _EXPECTED = "write W or B, and the squares of both colours, as in W:W31;32;K40:B1-5"
+
+
+#: The parameter with the first position of a game of draughts.
+PlacedFen = Annotated[
+    str | None,
+    Option(
+        "the first position as draughts programs write it, with ; for each comma; the usual one if "
+        "it is left out"
+    ),
+]
 
 
 class JumpingGame(GridGame):

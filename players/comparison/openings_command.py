@@ -21,6 +21,7 @@ import msgspec
 
 from playout import games, players
 from playout.commands import interrupts
+from playout.commands.durable_files import why_not_written, write_atomically
 from playout.commands.options import add_current_folder, registered
 from playout.commands.progress import doing
 from playout.commands.text import as_file_name
@@ -28,7 +29,6 @@ from playout.games import Game, IllegalAction, Position, SpecError, State
 from playout.games.core.random import seeded
 from playout.players import Limit
 from playout.players.comparison.workers import run_on_cores
-from playout.players.nets.files import why_not_written, write_atomically
 from playout.ratings import opening_generator
 from playout.ratings.pairs import Opening
 

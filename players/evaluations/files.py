@@ -17,11 +17,12 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from playout.commands.durable_files import write_atomically
 from playout.games import Game
 from playout.games.core.plugins import as_argument
 from playout.players.evaluations.perceptron import Perceptron
 from playout.players.evaluations.tables import FEATURE_VALUES, Tables, ends_of
-from playout.players.nets.files import NetError, read_limited, write_atomically
+from playout.players.nets.files import NetError, read_limited
 
 MOST_BYTES = 1 << 20
 #: The value of an option that names the evaluation shipped with the game instead of a file.

@@ -1,22 +1,14 @@
-"""Reads files of limited size, and writes files that are complete or absent."""
+"""Reads files of limited size, and imports optional packages."""
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
-import re
 import stat
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 _MIB = 1 << 20
-#: A dot, the name of the file with its extension, a dot, and the characters of `mkstemp`.
-_UNFINISHED = re.compile(r"\..+\.[a-z0-9]+\.[a-z0-9_]{8}")
-#: Errors of a full disk, and of a full quota.
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NetError(Exception):
@@ -58,45 +50,6 @@ def read_limited(path: Path, limit: int, kind: str) -> bytes:
     if not data:
         raise NetError(f"{path} is empty; expected {kind}")
     return data
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash it is old or new, and complete. Raises OSError."""
-    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(number, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(number)
-            os.fchmod(number, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # so that the new name survives a power failure
-    finally:
-        os.close(folder)
-
-
-def is_unfinished(name: str) -> bool:
-    """Return whether a name is that of a file that `write_atomically` did not complete."""
-    return _UNFINISHED.fullmatch(name) is not None
-
-
-def why_not_written(error: OSError) -> str:
-    """Return why a file was not written and, if the disk is full, what to do."""
-    remedy = "; free some space and try again" if error.errno in _FULL else ""
-    return f"{error.strerror or error}{remedy}"
-
-
-def _umask() -> int:
-    """Return the mode bits that new files of this process lack; no system call only reads them."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _reason(error: OSError | ValueError) -> str:

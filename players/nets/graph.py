@@ -29,12 +29,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from playout.commands.durable_files import why_not_written, write_atomically
 from playout.games import Game
 from playout.players.core.cells import clicks_of
 from playout.players.nets import contract
 from playout.players.nets.contract import INPUT, POLICY, VALUE
 from playout.players.nets.encoding import block_side, board_shape
-from playout.players.nets.files import NetError, require, why_not_written, write_atomically
+from playout.players.nets.files import NetError, require
 
 if TYPE_CHECKING:
     import onnx

@@ -16,8 +16,8 @@ A round is complete when it is in the checkpoint. The checkpoint also holds the 
 
 Every file but the logs is complete or absent, whenever a process is killed: the content is written
 to a hidden file in the same folder, which is forced to disk and then renamed
-(`playout.players.nets.files`). So a folder can be copied and resumed at any time. Arrays are stored
-as `.npz`, whose members have checksums (CRC-32) that are verified by reading.
+(`playout.commands.durable_files`). So a folder can be copied and resumed at any time. Arrays are
+stored as `.npz`, whose members have checksums (CRC-32) that are verified by reading.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ import numpy as np
 from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
+from playout.commands.durable_files import is_unfinished, why_not_written, write_atomically
 from playout.games import Game
 from playout.players.comparison.pairs import Score
 from playout.players.nets import graph
-from playout.players.nets.files import is_unfinished, why_not_written, write_atomically
 from playout.players.nets.graph import Parameters
 from playout.players.training import TrainingError
 from playout.players.training.samples import Shard, ShardName

@@ -23,7 +23,7 @@ from playout.agents.benchmark_file import Benchmark, ModelConfig
 from playout.agents.journal import BenchmarkJournal
 from playout.agents.measures import Measured, measured
 from playout.agents.models import ModelAnswer, ModelClient, ModelRequest
-from playout.commands import journal_file
+from playout.commands import durable_files
 from playout.games import Game, Position
 from playout.players import Limit
 from playout.ratings.evidence import Share
@@ -92,7 +92,7 @@ def play(game: Game, pairs: int, seed: int) -> tuple[dict[str, Measured], dict[s
     )
     with (
         tempfile.TemporaryDirectory() as folder,
-        journal_file.opened(Path(folder) / "journal.jsonl", "in use") as file,
+        durable_files.opened(Path(folder) / "journal.jsonl", "in use") as file,
     ):
         journal = BenchmarkJournal(file)
         arena = Arena(benchmark, journal, clients)

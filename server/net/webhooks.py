@@ -31,6 +31,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
+from playout.commands.durable_files import write_atomically
 from playout.commands.text import beginning, plain, utc
 from playout.server.storage import StorageError
 from playout.server.storage.engine import first_line
@@ -144,7 +145,7 @@ class Webhook:
                     return
                 self._post(identity, msgspec.json.encode(event))
                 self._told = told
-                self._write()
+                write_atomically(self._file, msgspec.json.encode(self._told))
         finally:
             self._reader.close()
 
@@ -201,20 +202,12 @@ class Webhook:
         try:
             if not self._file.exists():
                 self._told = ToldPlaces(now, now)
-                self._write()
+                write_atomically(self._file, msgspec.json.encode(self._told))
                 return self._told
             known = msgspec.json.decode(self._file.read_bytes(), type=ToldPlaces)
         except (OSError, msgspec.MsgspecError) as error:
             raise WebhooksUnavailable(f"{self._file} cannot be used: {error}") from error
         return ToldPlaces(min(known.match, now), min(known.tournament, now))
-
-    def _write(self) -> None:
-        new = self._file.with_suffix(".new")
-        with new.open("wb") as file:
-            file.write(msgspec.json.encode(self._told))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._file)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

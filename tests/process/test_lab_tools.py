@@ -15,20 +15,11 @@ import pytest
 from support import scale
 from support.agents import ToolCaller, tools_of
 from support.commands import installed, invoke
-from support.repositories import CENTRAL, LINES_TOML, RANDOM, BotRepository
+from support.repositories import CENTRAL, LAB, LINES_TOML, RANDOM, BotRepository
 from support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 LABORATORY = (ROOT / "docs" / "laboratory.md").read_text(encoding="utf-8")
-#: Quick conditions, which the agent cannot change.
-LAB = """\
-games = ["tic_tac_toe"]
-clock = "20/move"
-elo1 = 300
-pairs = 200
-openings = { plies = 1 }
-isolate = "never"
-"""
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

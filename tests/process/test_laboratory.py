@@ -17,21 +17,12 @@ from playout.laboratory.journal import Journal
 from playout.server.storage import Database
 from support import scale
 from support.commands import finish, invoke, run, start
-from support.repositories import CENTRAL, LINES_TOML, RANDOM, BotRepository
+from support.repositories import CENTRAL, LAB, LINES_TOML, RANDOM, BotRepository
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 #: Tests of seconds, each with servers and players.
 slow = pytest.mark.skipif(not scale.slow, reason="it plays tests for seconds: --slow")
-#: Quick conditions: a gain that is found in a few pairs.
-LAB = """\
-games = ["tic_tac_toe"]
-clock = "20/move"
-elo1 = 300
-pairs = 200
-openings = { plies = 1 }
-isolate = "never"
-"""
 Lab = Callable[..., tuple[int, str]]
 
 

@@ -6,6 +6,15 @@ import os
 import subprocess
 from pathlib import Path
 
+#: Quick conditions of the laboratory: a gain that is found in a few pairs.
+LAB = """\
+games = ["tic_tac_toe"]
+clock = "20/move"
+elo1 = 300
+pairs = 200
+openings = { plies = 1 }
+isolate = "never"
+"""
 #: Bots at tic-tac-toe that read lines of JSON: one plays at random, one wins, blocks, or
 #: takes the best free cell.
 LINES_TOML = 'protocol = "lines"\ncommand = "python3 bot.py"\n'

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
 
-from playout.players.nets import files
-from playout.players.nets.files import NetError, read_limited, write_atomically
+from playout.players.nets.files import NetError, read_limited
 
 LIMIT = 1 << 20
 
@@ -43,28 +41,3 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
             read_limited(tmp_path / name, LIMIT, "a text")
     with pytest.raises(NetError, match="is not a plain file"):
         read_limited(Path("/dev/zero"), LIMIT, "a text")
-
-
-def test_a_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
-    path, usual = tmp_path / "file", tmp_path / "usual"
-    usual.touch()
-    for data in (b"first", b"second"):
-        write_atomically(path, data)
-        assert path.read_bytes() == data
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
-
-
-def test_a_failure_leaves_the_old_file_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def full(number: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["file"]
