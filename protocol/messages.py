@@ -240,16 +240,29 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     dice: tuple[int, ...] = ()
 
 
+class MoveSequence(Struct, frozen=True, gc=False):
+    """Several actions of a player in a row that are one move for people, such as a long capture.
+
+    `cells` are those to click to choose it at once; `actions` follow the legal action.
+    """
+
+    name: str
+    cells: tuple[int, ...]
+    actions: tuple[int, ...]
+
+
 class LegalMove(Struct, frozen=True, gc=False, omit_defaults=True):
     """A legal action: its name, and the cells to click for it, in order.
 
-    `ways` are other such cells, such as those of the same checkers in another order.
+    `ways` are other such cells, such as those of the same checkers in another order. `sequences`
+    begin with the action; they have other cells than all legal moves.
     """
 
     action: int
     name: str
     cells: tuple[int, ...]
     ways: tuple[tuple[int, ...], ...] = ()
+    sequences: tuple[MoveSequence, ...] = ()
 
 
 class OpenOffer(Struct, frozen=True, omit_defaults=True):

@@ -22,6 +22,7 @@ from playout.protocol.messages import (
     ClusterWorker,
     Event,
     LegalMove,
+    MoveSequence,
     LobbyTotals,
     LoginEntry,
     LogLine,
@@ -100,7 +101,7 @@ SECTIONS = parsed_sections()
 REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
-    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
+    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, MoveSequence, OpenOffer,
     Summary, Person, OfferedBot, AccountEntry, LoginEntry, ServerValue, LogLine, Outcome,
     LobbyTotals, ClusterWorker,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt, Betting, SandboxSettings,
