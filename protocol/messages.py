@@ -1092,13 +1092,14 @@ class Outcome(Struct, frozen=True):
 
 
 class LobbyTotals(Struct, frozen=True):
-    """The number of entries of each kind, listed or not."""
+    """The number of entries of each kind, listed or not, and of matches by the name of the game."""
 
     humans: int
     bots: int
     spectators: int
     seeks: int
     matches: int
+    games: dict[str, int]
 
 
 class Overview(Event, frozen=True, kw_only=True):

@@ -480,7 +480,7 @@ def _read_stored(url: str, since: float) -> _Stored:
                 if (stored := database.tournament(each.created.tournament))
             ],
             stored_ladders(database, since - _REMEMBERED_S),
-            list(map(_name_of, reader.most_played())),
+            reader.most_played(),
             database.ids_end(),
         )
     except SQLAlchemyError as error:

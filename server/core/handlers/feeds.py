@@ -46,7 +46,7 @@ LISTED = 200
 #: The fixtures that a new watcher is sent in a slice.
 FIXTURES_A_SLICE = 500
 
-_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
+_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0, {}))
 _NO_NEWS = News()
 
 
@@ -160,6 +160,7 @@ class LobbyFeed:
                 spectators=roles["spectator"],
                 seeks=len(self._lobby),
                 matches=len(rooms),
+                games=dict(Counter(str(each.match.game).partition("(")[0] for each in rooms)),
             ),
         )
 
