@@ -10,6 +10,7 @@ import threading
 import time as clock
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import chain, islice
 from typing import Annotated, Any
 
 from playout.games import Game, Option, Position, SpecError, State
@@ -152,9 +153,14 @@ class AlphaBeta(DeepeningSearch):
             self._pool.submit(lambda each: [*each], self._depths(search, 1 + number % 2))
             for number, search in enumerate(self._searches[1:], start=1)
         ]
+        depths = self._depths(self._first)
         try:
+            if (
+                self.game.has_chance
+            ):  # without depth 1, which takes a millisecond, it moves at random
+                depths = chain(tuple(islice(depths, 1)), depths)
             with self._stopped_after(limit.seconds):
-                for depth, is_complete in self._depths(self._first):
+                for depth, is_complete in depths:
                     self._reached = depth
                     if not is_complete:
                         return
