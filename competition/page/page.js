@@ -105,6 +105,7 @@ function showState(state) {
   if (!isNew("standings", state.standings, state.of_games, state.house, own)) return;
   showStandings(at("standings"), state.standings, state.house, own);
   at("no-standings").hidden = state.standings.length > 0;
+  at("scale").hidden = !state.standings.length;
   const games = Object.entries(state.of_games);
   at("means").hidden = !games.length;
   at("games").replaceChildren(...games.map(([game, standings]) => {

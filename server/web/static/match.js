@@ -3,6 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
+import { wideWindow } from "./board.js";
 import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
@@ -131,8 +132,7 @@ class MatchPage {
     part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
-    page.style.setProperty("--aspect", this.#board.aspect);
-    page.classList.toggle("is-wide", this.#board.aspect > WIDE);
+    fitBoard(page, this.#board);
     const { isSlow } = this.#record;
     keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
@@ -608,6 +608,8 @@ class MatchPage {
   #showAnalysis(position, isLesson) {
     const record = this.#record;
     part("win-rates").hidden = !this.#areRatesShown;
+    const isBelow = part("win-rates").parentElement === part("board-place");
+    if (record.judge && !isBelow) part("board-place").append(part("win-rates"));
     part("analysis-of-bots").hidden = isLesson || !this.#areRatesShown || !position.info;
     if (part("win-rates").hidden) return;
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
@@ -655,6 +657,13 @@ class MatchPage {
     announced.append(html("p", {}, text));
     if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
+}
+
+/** Give a board the room that its proportions need, also after they have changed with the window. */
+function fitBoard(page, board) {
+  page.style.setProperty("--aspect", board.aspect);
+  page.classList.toggle("is-wide", board.aspect > WIDE);
+  wideWindow.addEventListener("change", () => fitBoard(page, board), { once: true });
 }
 
 function setText(element, text) {
