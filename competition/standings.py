@@ -40,7 +40,7 @@ class OverallStanding(msgspec.Struct, frozen=True):
 
     `error` is half of the 95 % interval of the mean, None before it has played each game.
     `day_ago` is the rating that the name had a day ago, None if it was not on each ladder. `trend`
-    has the ratings of the last week at equal distances, the latest last, since it is on each ladder.
+    has its ratings of the last week at equal distances, the latest last, since it is on each one.
     """
 
     name: str
@@ -156,10 +156,8 @@ class _Past(NamedTuple):
     trends: Mapping[str, Mapping[int, float]]
 
 
-def _with_past(
-    rows: Iterable[OverallStanding], past: Sequence[_Past]
-) -> Sequence[OverallStanding]:
-    """Return standings with the ratings that the names had before, which are given for each game."""
+def _with_past(rows: Iterable[OverallStanding], past: Sequence[_Past]) -> Sequence[OverallStanding]:
+    """Return standings with the ratings that the names had before, given for each game."""
 
     def day_ago(name: str) -> float | None:
         known = [each.day_ago[name] for each in past if name in each.day_ago]
