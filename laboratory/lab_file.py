@@ -21,7 +21,7 @@ from playout.commands.toml_table import TomlError, TomlTable
 from playout.games.core import plugins
 from playout.games.core import spec as notation
 from playout.protocol import versions
-from playout.protocol.tournament_spec import SandboxSettings
+from playout.protocol.tournament_spec import SandboxSettings, TournamentSpec
 from playout.ratings import book
 from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
@@ -40,7 +40,8 @@ class Conditions:
     `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
-    the options that a tuning changes. `sources` is a digest of the games and the openings in files.
+    the options that a tuning changes. `without_luck` and `evaluation` are those of a tournament.
+    `sources` is a digest of the games and the openings in files.
     """
 
     games: tuple[str, ...]
@@ -57,6 +58,8 @@ class Conditions:
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
     parameters: tuple[TunedParameter, ...] = ()
+    without_luck: bool = False
+    evaluation: str = TournamentSpec.evaluation
     sources: str = ""
 
     @property
@@ -66,6 +69,9 @@ class Conditions:
         for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
+        for key in ("without_luck", "evaluation"):  # tests of before know no luck
+            if values[key] == getattr(Conditions, key):
+                del values[key]
         text = json.dumps(values, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -128,6 +134,10 @@ def read(
             top.elements("build_hosts", settings.host, "") if "build_hosts" in top else ()
         ),
         parameters=top.take("parameters", _parameters, ()),
+        without_luck=top.take("without_luck", toml_table.truth, default.without_luck),
+        evaluation=top.take(
+            "evaluation", toml_table.visible(toml_table.LONGEST_PATH), default.evaluation
+        ),
     )
     if conditions.build_hosts and conditions.sandbox and conditions.sandbox.command:
         top.fault("build_hosts needs bubblewrap: leave out the command of the sandbox", "sandbox")
@@ -167,6 +177,8 @@ def _sources(conditions: Conditions, folder: Path) -> str:
     read_file = versions.files_in(folder)
     for path in (named,) if isinstance(named, str) else named.values():
         found.append(repr(read_file(str(path))))
+    if conditions.evaluation != Conditions.evaluation:
+        found.append(repr(read_file(conditions.evaluation)))
     return hashlib.sha256(repr(found).encode()).hexdigest()[:12]
 
 
