@@ -17,7 +17,8 @@ import sys
 from typing import TextIO
 
 _COMMANDS = "protocol_version name version list_commands boardsize clear_board play genmove quit"
-_COMMON = {
+#: For each protocol, the usual answers to the commands before a match.
+USUAL = {
     "uci": [["uci$", ["id name Habit\nuciok\n"]], ["isready", ["readyok\n"]]],
     "xboard": [
         ["protover", ['feature ping=1 usermove=1 setboard=1 myname="Habit" done=1\n']],
@@ -50,7 +51,7 @@ def _connected(lines: TextIO) -> tuple[TextIO, int]:
 
 def main() -> None:
     protocol, given = sys.argv[1:]
-    rules = [*json.loads(given), *_COMMON[protocol]]
+    rules = [*json.loads(given), *USUAL[protocol]]
     lines, output = sys.stdin, 1
     if protocol == "gnubg":
         lines, output = _connected(sys.stdin)
@@ -69,4 +70,5 @@ def main() -> None:
                 break
 
 
-main()
+if __name__ == "__main__":
+    main()
