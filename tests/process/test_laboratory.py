@@ -39,17 +39,21 @@ def lab(made: BotRepository, tmp_path: Path) -> Lab:
 
     def call(command: str, *words: str, folder: str = "", how: Lab = run) -> tuple[int, str]:
         homes = ("--laboratories", str(tmp_path / "laboratories"))
-        more = {"new": (), "list": homes, "losses": homes}.get(command, (*homes, "--http", "none"))
-        return how("playout-lab", command, *words, "--folder", str(made.top / folder), *more)
+        conditions = made.top / folder / "lab.toml"
+        file = ("--file", str(conditions)) if conditions.exists() and "--file" not in words else ()
+        more = {"new": (), "list": homes, "losses": homes}
+        given = more.get(command, (*homes, *file, "--http", "none"))
+        return how("playout-lab", command, *words, "--folder", str(made.top / folder), *given)
 
     return call
 
 
 def journal_of(folder: Path) -> Journal:
-    (home,) = (folder / "laboratories").iterdir()
-    return Journal(home)
+    (home,) = folder.glob("laboratories/*/journal.jsonl")
+    return Journal(home.parent)
 
 
+@pytest.mark.long
 def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
     made: BotRepository, lab: Lab, tmp_path: Path
 ) -> None:
@@ -146,7 +150,8 @@ def test_what_cannot_be_tested_is_undecided_with_a_reason(made: BotRepository, l
 def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_path: Path) -> None:
     made.write({"bot.py": f"# the same\n{RANDOM}"})
     words = ("playout-lab", "test", "--folder", str(made.top), "--http", "none", "--elo1", "20",
-             "--laboratories", str(tmp_path / "laboratories"), "--pairs", "2000")  # fmt: skip
+             "--laboratories", str(tmp_path / "laboratories"), "--pairs", "2000",
+             "--file", str(made.top / "lab.toml"))  # fmt: skip
 
     def database() -> Path | None:
         return next(tmp_path.glob("laboratories/*/tests/000001/matches.db"), None)
@@ -183,6 +188,15 @@ def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_p
         assert whole
         slots = [each.started.fixture for each in whole.matches if each.ended and each.ended.winner]
         assert len(slots) == len(set(slots)) >= 2 * test.pairs
+
+
+def test_wrong_options_of_a_player_are_found_before_anything_is_built(
+    made: BotRepository, lab: Lab, tmp_path: Path
+) -> None:
+    code, output = lab("test", "HEAD", "uct(simulatoins=3)", how=invoke)
+    assert (code, "did you mean 'simulations'?" in output) == (2, True), output
+    assert not list(tmp_path.glob("laboratories/*/builds"))
+    assert not list(tmp_path.glob("laboratories/*/journal.jsonl"))
 
 
 def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab) -> None:

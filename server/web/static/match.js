@@ -12,6 +12,7 @@ import { MatchRecord } from "./match_record.js";
 import {
   announcement,
   closingText,
+  luckText,
   noteText,
   offerText,
   parseMove,
@@ -21,7 +22,7 @@ import {
   statusText,
   takebackText,
 } from "./match_text.js";
-import { withMove } from "./move_selection.js";
+import { withMove, withWays } from "./move_selection.js";
 import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
@@ -77,6 +78,8 @@ class MatchPage {
   /** When that move was sent, and the position as it is drawn meanwhile. */
   #sentAt = 0;
   #sentView = null;
+  /** The actions that follow the move that was sent, and the ply of the first of them. */
+  #further = { ply: -1, actions: [] };
   /** A move whose connection was lost before the server confirmed it: {ply, action}. */
   #unconfirmed = null;
   /** The players that are not connected, by seat: until when they may come back, null for no limit. */
@@ -106,7 +109,7 @@ class MatchPage {
       choices: part("choices"),
       dice: part("dice"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
-      onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
+      onChoose: (...actions) => this.#counting?.choose(actions[0]) || this.#lesson?.play(actions) || this.#study.play(actions) || this.#play(...actions),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
@@ -249,13 +252,16 @@ class MatchPage {
     part("entry-fault").textContent = fault ?? "";
     if (!move) return field.select();
     field.value = "";
-    this.#play(move.action);
+    this.#play(move.action, ...(move.actions ?? []));
   }
 
-  async #play(action) {
+  /** Play a move; `actions` follow it in a capture of several pieces. */
+  async #play(action, ...actions) {
     this.#go(Infinity);
     const { board, last, legalMoves, positions, seat } = this.#record;
-    const { cells } = legalMoves.find((each) => each.action === action) ?? { cells: [] };
+    const isChosen = (each) => each.action === action && (each.actions ?? []).join() === actions.join();
+    const { cells } = withWays(legalMoves).find(isChosen) ?? { cells: [] };
+    this.#further = { ply: last + 1, actions };
     this.#sent = last;
     this.#sentAt = seconds();
     this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
@@ -266,8 +272,16 @@ class MatchPage {
       this.#unconfirmed = { ply: last, action };
       return;
     }
+    if (this.#sent !== last) return; // the next action of the move is on its way
     this.#sent = -1;
     this.#show();
+  }
+
+  /** Play the next action of a move of several, if this is its turn. */
+  #playFurther() {
+    const { ply, actions: [action, ...others] } = this.#further;
+    const { last, legalMoves } = this.#record;
+    if (ply === last && legalMoves.some((each) => each.action === action)) this.#play(action, ...others);
   }
 
   /** Pass where nothing else is possible, after the roll was seen. */
@@ -399,7 +413,7 @@ class MatchPage {
     this.#unconfirmed = null;
     if (move) this.#sent = -1;
     if (move && event.seat && event.moves.length === move.ply && event.to_move === event.seat) {
-      queueMicrotask(() => this.#play(move.action));
+      queueMicrotask(() => this.#play(move.action, ...this.#further.actions));
     }
     this.#browser.extend(this.#record.last);
     this.#isConnected = true;
@@ -419,6 +433,7 @@ class MatchPage {
     this.#show();
     if (this.#record.toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
     this.#announceMove(event, this.#record.positions[before].view);
+    this.#playFurther();
   }
 
   #takenBack(event) {
@@ -561,6 +576,7 @@ class MatchPage {
     const shown = live && !tried ? "" : plyText(record, ply, tried);
     setText(part("note"), shown);
     setText(part("score"), noteText(position.view.note));
+    if (record.board.has_chance) this.#showLuck(ply);
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
       const prisoners = this.#prisonersOf?.(record.positions, ply, seat);
@@ -579,6 +595,15 @@ class MatchPage {
     this.#offers.show(this.#isConnected);
     const news = mine ? gettext("Your turn") : record.opponentsOffer && gettext("An offer");
     document.title = news ? `${news} · ${this.#title}` : this.#title;
+  }
+
+  /** The luck of the roll that led to a position of a finished match. */
+  #showLuck(ply) {
+    const record = this.#record;
+    part("rolls").hidden = !record.over;
+    const roll = record.rolls.find((each) => each.ply === ply - 1);
+    const values = roll?.luck === undefined ? null : { name: record.players[0], luck: luckText(roll.luck) };
+    setText(part("roll-luck"), values ? gettext("Luck of %(name)s in this roll: %(luck)s", values) : "");
   }
 
   /** Players see the analyses when the match is over, others at once. */
