@@ -1,12 +1,15 @@
 """The file `lab.toml`: the conditions of tests, set by the person who runs them.
 
-The file of a candidate is never read: it could choose conditions in its favour.
+The file of a candidate is never read: it could choose conditions in its favour. The file in the
+folder may have come with a repository of somebody else. So it weakens the sandbox, or names a game
+of its own, only after the person has named the file, by `--file`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -89,19 +92,47 @@ class Conditions:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def trust(path: Path, homes: Path) -> None:
+    """Note that the person trusts a file with its content. Raises OSError."""
+    mark = _mark(path, homes)
+    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark.touch()
+
+
+def is_trusted(path: Path, homes: Path) -> bool:
+    """Return whether the person trusts a file with its content. Raises OSError."""
+    return _mark(path, homes).exists()
+
+
+def _mark(path: Path, homes: Path) -> Path:
+    text = os.fsencode(path.resolve()) + b"\0" + path.read_bytes()
+    return homes / "trusted" / hashlib.sha256(text).hexdigest()
+
+
 def read(
-    path: Path | None, given: Mapping[str, Any], folder: Path, *, isolate: str = "auto"
+    path: Path | None,
+    given: Mapping[str, Any],
+    folder: Path,
+    *,
+    trusted: bool = True,
+    isolate: str = "auto",
 ) -> Conditions:
     """Return the conditions of a file, None for no file, with the `given` values in their place.
 
-    A game may be a module:Class in the `folder` of the bot. `isolate` is the default of that key.
-    Raises SpecFileError with all faults.
+    A game may be a module:Class in the `folder` of the bot. A file that is not `trusted` names no
+    such game, and does not weaken the sandbox. `isolate` is the default of that key. Raises
+    SpecFileError with all faults.
     """
     try:
         text = toml_table.text_of(path) if path else ""
         values, faults = toml_table.load(text, str(path or ""))
     except TomlError as error:
         raise SpecFileError(str(error)) from error
+    if not trusted and (keys := _needing_trust(values, given)):
+        raise SpecFileError(
+            f"{path}: {' and '.join(keys)} can run or read something outside of the sandbox: if "
+            f"you trust the file, name it once, by --file {path}"
+        )
     top = TomlTable({**values, **given}, (), "a laboratory", faults)
     names = top.elements("games", games_in(folder), None) if "games" in top else []
     nothing: dict[str, Any] = {}
@@ -150,6 +181,19 @@ def _queue(table: TomlTable) -> QueueTerms:
     )
     table.close()
     return found
+
+
+def _needing_trust(values: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a file that run or show more than what the sandbox does by default."""
+    sandbox, games = values.get("sandbox"), values.get("games")
+    limits = sandbox if isinstance(sandbox, dict) else {}
+    named = games if isinstance(games, list) and "games" not in given else []
+    return [
+        *(["games"] if any(plugins.is_target(str(each)) for each in named) else ()),
+        *(["isolate"] if values.get("isolate") == "never" else ()),
+        *(f"sandbox.{key}" for key in limits if key in settings.WEAKENING),
+        *(["build_hosts"] if "build_hosts" in values else ()),
+    ]
 
 
 def _sources(conditions: Conditions, folder: Path) -> str:

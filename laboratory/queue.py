@@ -25,6 +25,7 @@ import msgspec
 from msgspec import structs
 
 from playout.commands.durable_files import write_atomically
+from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.lab_file import Conditions
 from playout.server.organizer.spec_file import SpecFileError
@@ -49,6 +50,8 @@ def conditions_of(file: Path, given: Mapping[str, Any]) -> Conditions:
     faults: a test may choose among the games of the file, and play at most as many pairs.
     """
     own = lab_file.read(file, {}, file.parent, isolate="always")
+    if code := [each for each in given.get("games", ()) if plugins.is_target(each)]:
+        raise SpecFileError(f"games: {', '.join(code)} is code, not the name of a game")
     found = lab_file.read(file, given, file.parent, isolate="always")
     if other := [each for each in found.games if each not in own.games]:
         games = ", ".join(own.games)

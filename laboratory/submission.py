@@ -14,13 +14,12 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from playout.bots.git_source import SourceError
 from playout.bots.site_client import SiteClient, SiteUnreachable
 from playout.commands import interrupts, toml_table
 from playout.commands.progress import doing
 from playout.commands.text import counted, printable
 from playout.commands.toml_table import TomlError
-from playout.laboratory.sources import Version
+from playout.laboratory.sources import UnknownVersion, Version
 from playout.laboratory.trial import NOT_STRONGER, STRONGER, UNDECIDED, bar
 
 #: Seconds between two questions, between two lines about a running test, and for which the site
@@ -57,7 +56,7 @@ def asked(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
 def archive_of(versions: Sequence[Version]) -> tuple[str, bytes]:
     """Return the folder of the base and an archive of versions, the base first.
 
-    Raises SourceError, also for players, which have no files.
+    Raises SourceError; UnknownVersion for players, which have no files.
     """
     buffer = io.BytesIO()
     names: list[str] = []
@@ -74,9 +73,9 @@ def _folder_name(label: str) -> str:
 
 
 def _add(archive: tarfile.TarFile, folder: str, version: Version) -> None:
-    """Add the files of a version to an archive, in a folder. Raises SourceError."""
+    """Add the files of a version to an archive, in a folder. Raises SourceError, UnknownVersion."""
     if version.pack is None:
-        raise SourceError(
+        raise UnknownVersion(
             f"{version.label} is a player, which has no files: the queue tests folders and commits"
         )
     with tempfile.TemporaryDirectory(prefix="playout-lab-") as own:
