@@ -75,7 +75,7 @@ class CandidateRow(msgspec.Struct, frozen=True):
     state: str
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TrialResult(msgspec.Struct, frozen=True):
     """The result of a test so far.
 
     `versions` are the names in matches, the base first, and `builds` the keys of their builds.
@@ -113,7 +113,7 @@ class QueuedTest(msgspec.Struct, frozen=True):
     priority: int = 0
     state: State = "waiting"
     reason: str = ""
-    outcome: Outcome = Outcome()
+    result: TrialResult = TrialResult()
     history: tuple[tuple[float, State], ...] = ()
 
     @property

@@ -202,7 +202,7 @@ class QueueHost:
     def _told(self, number: int, news: TrialNews) -> None:
         test = self.queue.get(number)
         if test and not test.is_over:  # it may have been stopped meanwhile
-            self.queue.put(test, news.state, outcome=news.outcome, reason=news.reason)
+            self.queue.put(test, news.state, result=news.result, reason=news.reason)
 
     def _exited(self, account: str) -> None:
         run = self._runs.pop(account)

@@ -173,8 +173,8 @@ class QueueSite:
 
     def told(self, test: QueuedTest) -> dict[str, Any]:
         """Return the fields of a test that everybody may read."""
-        outcome = msgspec.to_builtins(test.outcome)
-        del outcome["builds"]
+        result = msgspec.to_builtins(test.result)
+        del result["builds"]
         told = {
             "test": test.id,
             "author": test.author,
@@ -185,7 +185,7 @@ class QueueSite:
             "at": test.at,
             "ended_at": test.ended_at,
             "history": [{"at": at, "state": state} for at, state in test.history],
-            **outcome,
+            **result,
         }
         if not test.is_over:
             first = self._queue.first_of_authors()
@@ -195,7 +195,7 @@ class QueueSite:
     def _summary(self, test: QueuedTest) -> HttpResponse:
         path = self._queue.place(test, MARKDOWN_REPORT)
         report = path.read_text(encoding="utf-8") if path.exists() else ""
-        sentence = test.outcome.verdict or f"test {test.id}: {test.state} {test.reason}".rstrip()
+        sentence = test.result.verdict or f"test {test.id}: {test.state} {test.reason}".rstrip()
         return HttpResponse(f"**{sentence}**\n\n{report}".encode(), media_type=TEXT)
 
     # What needs an account.
@@ -214,7 +214,7 @@ class QueueSite:
         builds = self._queue.home(test) / "builds"
         logs = {
             name: _end_of(builds / key / "log.txt")
-            for name, key in zip(test.outcome.versions, test.outcome.builds, strict=True)
+            for name, key in zip(test.result.versions, test.result.builds, strict=True)
         }
         return {"log": self._queue.log(test), "builds": logs}
 

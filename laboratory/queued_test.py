@@ -29,7 +29,7 @@ from playout.laboratory.queue import (
     HTML_REPORT,
     MARKDOWN_REPORT,
     CandidateRow,
-    Outcome,
+    TrialResult,
     State,
     add_to_log,
     conditions_of,
@@ -83,11 +83,11 @@ class TrialNews(msgspec.Struct, frozen=True):
     """The state of a test, from its process; `reason` says why it was stopped."""
 
     state: State
-    outcome: Outcome
+    result: TrialResult
     reason: str = ""
 
 
-class Stopped(Exception):
+class TrialStopped(Exception):
     """A test ends without a verdict, by a fault of its versions; the message is for its author."""
 
 
@@ -101,7 +101,7 @@ def main() -> int:
     run = _Run(orders, parent)
     try:
         run.play()
-    except (Stopped, SpecFileError) as fault:
+    except (TrialStopped, SpecFileError) as fault:
         run.stopped(plain(for_author(str(fault))))
     except NotPlayed as ended:
         return ended.code
@@ -115,12 +115,12 @@ class _Run:
         self._orders = orders
         self._parent = parent
         self._folder = Path(orders.folder)
-        self._outcome = Outcome()
+        self._result = TrialResult()
         self._due_at = self._report_due_at = 0.0
         self._ended = -1
 
     def play(self) -> None:
-        """Play to the verdict. Raises Stopped, SpecFileError, NotPlayed, MachineError."""
+        """Play to the verdict. Raises TrialStopped, SpecFileError, NotPlayed, MachineError."""
         orders, file = self._orders, Path(self._orders.file)
         conditions = conditions_of(file, orders.given)
         conditions = replace(conditions, concurrency=conditions.concurrency or orders.most)
@@ -159,7 +159,7 @@ class _Run:
         sentence = verdict(trial, ledger)
         faults = too_many_faults(ledger, most) or (sentence if ledger.withdrawn else "")
         if trial.state == "undecided" and faults:
-            raise Stopped(faults)
+            raise TrialStopped(faults)
         self._tell(_STATES[trial.state], winner=trial.winner, verdict=sentence)
 
     def stopped(self, reason: str) -> None:
@@ -170,17 +170,17 @@ class _Run:
     # The stages before the matches.
 
     def _unpacked(self, laboratory: Laboratory) -> list[Version]:
-        """Return the versions of the upload, the base first. Raises Stopped, MachineFault."""
+        """Return the versions of the upload, the base first. Raises TrialStopped, MachineFault."""
         orders = self._orders
         shutil.rmtree(self._folder / "code", ignore_errors=True)
         builder = Builder(laboratory.terms, self._folder, self._log, exit_within)
         try:
             names = finished(builder.unpack_versions(orders.upload))
         except StageFault as fault:
-            raise Stopped(str(fault)) from fault
+            raise TrialStopped(str(fault)) from fault
         if orders.base not in names or not 2 <= len(names) <= 1 + MOST_CANDIDATES:
             found = ", ".join(names) or "none"
-            raise Stopped(
+            raise TrialStopped(
                 f"the archive must have a folder {orders.base} and 1 to {MOST_CANDIDATES} others, "
                 f"not {found}"
             )
@@ -190,12 +190,12 @@ class _Run:
                 VersionSources.of_folder(self._folder / "code" / each, each) for each in ordered
             ]
         except SourceError as error:
-            raise Stopped(str(error)) from error
+            raise TrialStopped(str(error)) from error
 
     def _built(
         self, laboratory: Laboratory, base: Version, candidates: list[Version]
     ) -> list[tuple[Version, Built]]:
-        """Return the versions that can be built, the base first. Raises Stopped, MachineError."""
+        """Return the versions that can be built, the base first. Raises TrialStopped, MachineError."""
 
         def failed(error: SourceError) -> None:
             self._log(f"left out: {_without_place(error)}")
@@ -205,15 +205,15 @@ class _Run:
         except MachineError:
             raise
         except SourceError as error:
-            raise Stopped(_without_place(error)) from error
+            raise TrialStopped(_without_place(error)) from error
 
     def _log(self, text: str) -> None:
         lines = (plain(for_author(each)) for each in text.splitlines())
         add_to_log(self._folder, "\n".join(lines))
 
     def _tell(self, state: State, reason: str = "", **changes: Any) -> None:
-        self._outcome = structs.replace(self._outcome, **changes)
-        self._parent.say(TrialNews(state, self._outcome, reason))
+        self._result = structs.replace(self._result, **changes)
+        self._parent.say(TrialNews(state, self._result, reason))
 
     # The display of the tournament.
 
@@ -258,7 +258,7 @@ class _Run:
             for each in Results(ledger).head_to_heads()
             if each.betting
         )
-        self._outcome = structs.replace(self._outcome, pairs=len(ledger.results), candidates=rows)
+        self._result = structs.replace(self._result, pairs=len(ledger.results), candidates=rows)
 
     def _write_reports(self, ledger: Ledger) -> None:
         report = Results(ledger).report()
