@@ -29,8 +29,8 @@ from playout.laboratory.queue import (
     HTML_REPORT,
     MARKDOWN_REPORT,
     CandidateRow,
-    TrialResult,
     State,
+    TrialResult,
     add_to_log,
     conditions_of,
 )
@@ -195,7 +195,10 @@ class _Run:
     def _built(
         self, laboratory: Laboratory, base: Version, candidates: list[Version]
     ) -> list[tuple[Version, Built]]:
-        """Return the versions that can be built, the base first. Raises TrialStopped, MachineError."""
+        """Return the versions that can be built, the base first.
+
+        Raises TrialStopped, MachineError.
+        """
 
         def failed(error: SourceError) -> None:
             self._log(f"left out: {_without_place(error)}")
