@@ -4,7 +4,7 @@
                         upload      the archive with its versions, until it has ended
                         code/       the unpacked versions, until it has ended
                         log.txt     what its author may read
-                        report.html, report.md
+                        report.json, report.md
            authors/ID/              the laboratory of an author: journal, builds, matches
            incoming/                uploads that have not ended
 
@@ -37,7 +37,7 @@ State = Literal[
 UNFINISHED: tuple[State, ...] = ("waiting", "building", "running")
 DAY_S = 86_400.0
 #: The names of the reports of a test, in its folder.
-HTML_REPORT, MARKDOWN_REPORT = "report.html", "report.md"
+JSON_REPORT, MARKDOWN_REPORT = "report.json", "report.md"
 _STATE, _LOG = "test.json", "log.txt"
 #: Maximum number of bytes of a log, about.
 _MOST_LOG = 2**18
@@ -157,7 +157,7 @@ class LabQueue:
                 self.put(test, "waiting")
 
     def __iter__(self) -> Iterator[QueuedTest]:
-        return iter(self._tests.values())
+        return iter(list(self._tests.values()))  # another thread may add tests
 
     def get(self, number: int) -> QueuedTest | None:
         """Return a test; None if there is none."""

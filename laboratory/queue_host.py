@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,10 @@ from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import TrialNews, TrialOrders
 from playout.protocol.endpoints import BACKLOG, page_address
 from playout.server.net.competition_process import LaboratoryOrders
+from playout.server.net.webhooks import Ended, Webhook, WebhooksUnavailable
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.runtime import process
+from playout.server.storage.queries import Place
 from playout.server.web.http_server import Access
 
 _PROGRAM = "playout.laboratory.queued_test:main"
@@ -58,7 +60,7 @@ def main() -> int:
     with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
         try:
             host = QueueHost(reactor, orders)
-        except (SpecFileError, QueueInUse, OSError) as error:
+        except (SpecFileError, QueueInUse, WebhooksUnavailable, OSError) as error:
             _log.error("{text}", text=str(error))
             return 1
         reactor.callWhenRunning(host.start)
@@ -76,6 +78,27 @@ class _Run:
     cores: Collection[int]
     began_at: float
     ends_at: float = math.inf
+
+
+class TestEvents:
+    """The ends of the tests of a queue, for webhooks."""
+
+    kinds: Sequence[str] = ("test",)
+
+    def __init__(self, queue: LabQueue, told: Callable[[QueuedTest], object]) -> None:
+        """`told` returns what is told of a test."""
+        self.name = str(queue.folder)
+        self._queue = queue
+        self._told = told
+
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[Ended]:
+        """Return the first ends after a place."""
+        ends = [(each.ended_at or 0.0, str(each.id), each) for each in self._queue if each.is_over]
+        due = sorted(each for each in ends if each[:2] > after)[:limit]
+        return [Ended(at, identity, self._told(test)) for at, identity, test in due]
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 class QueueHost:
@@ -98,9 +121,11 @@ class QueueHost:
         #: How often the process of a test has failed, and when it is started again.
         self._failures: dict[int, tuple[int, float]] = {}
         self._looked_at = time.monotonic()
-        site = QueueSite(self.queue, self._file, conditions, self.turns)
+        site = QueueSite(self.queue, self._file, conditions, self.turns, orders.pages)
         accounts = Accounts(orders.database, orders.token_days)
         access = Access.at(orders.http[0], proxied=orders.proxied, names=orders.names)
+        for url in orders.webhook:
+            Webhook(reactor, Path(orders.webhooks), url, TestEvents(self.queue, site.told))
         self._site = UploadSite(site, site.room, accounts, access)
 
     def start(self) -> None:

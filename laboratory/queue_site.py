@@ -1,13 +1,12 @@
 """The addresses of the queue of tests: pages, and the JSON API (`docs/laboratory.md`).
 
     GET /                          the page of the queue
-    GET /tests/12                  the page of a test
-    GET /tests/12/report           its report, with the curve of the evidence
+    GET /tests/12                  the page of a test, with the curve of the evidence
     GET /api/queue                 the conditions, and the authors with their cores
     GET /api/tests                 the tests, the latest first
     GET /api/tests/12              one of them
     GET /api/tests/12/summary      its verdict and its report as Markdown
-    GET /api/tests/12/log          what it has said, and the logs of its builds
+    GET /api/tests/12/log          its log, those of its builds, and of programs that crashed
     PUT /api/tests/FILE            hands a test in
     PUT /api/tests/12/stop         stops it
     PUT /api/tests/12/priority/3   changes its priority
@@ -21,11 +20,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+from markupsafe import Markup
 from msgspec import structs
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
@@ -36,7 +37,7 @@ from playout.bots.archive import SUFFIXES
 from playout.bots.uploads import UploadRequest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.queue import (
-    HTML_REPORT,
+    JSON_REPORT,
     MARKDOWN_REPORT,
     LabQueue,
     QueuedTest,
@@ -46,17 +47,24 @@ from playout.protocol.names import skeleton
 from playout.server.model.records import Account
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage.results import page_of
+from playout.server.tournament.report import Report
+from playout.server.tournament.report.writers import no_link
 from playout.server.web.api import error_as_json
 from playout.server.web.http import HTML, JSON, TEXT, HttpError, HttpResponse
-from playout.server.web.http_server import content_policy
+from playout.server.web.pages.tournaments import report_html
 from playout.server.web.parameters import Parameters
+from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
 
 _ARCHIVES = tuple(each for each in SUFFIXES if each != ".py")
 _MB = 2**20
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
-#: The highest priority, and the most bytes of the end of a build's log.
-_HIGHEST, _LAST_BYTES = 9, 2**16
+#: The highest priority; the most bytes of the end of a log, and of logs of programs in matches.
+_HIGHEST, _LAST_BYTES, _LAST_LOGS = 9, 2**14, 16
+#: The ended tests on the page, and the templates of what changes of the pages.
+_LAST_TESTS = 50
+_PARTS = {"tests": "tests", "test": "state"}
+_TEMPLATES = "playout.laboratory", "page"
 #: The parameters of a submission: values that replace those of the file, and others.
 _GIVEN = ("games", "clock", "elo1", "pairs", "plies")
 _NO_ACCOUNT = "no account has this name and this token"
@@ -73,13 +81,21 @@ class QueueSite:
         file: Path,
         conditions: Conditions,
         turns: Callable[[], Mapping[str, int]],
+        pages: str,
     ) -> None:
-        """`file` is that of the queue; `turns` returns the cores of each author, by account."""
+        """`file` is that of the queue; `turns` returns the cores of each author, by account.
+
+        For `pages` see `CompetitionOrders`.
+        """
         self._queue = queue
         self._file = file
         self._conditions = conditions
         self._terms = conditions.queue
         self._turns = turns
+        self._pages = pages
+        self._files = Assets(files("playout.laboratory").joinpath("page"))
+        self._static = Assets(STATIC)
+        self._texts = ScriptTexts()
 
     def __call__(self, request: UploadRequest) -> Answer:
         """Respond to a request. Raises HttpError."""
@@ -122,14 +138,49 @@ class QueueSite:
     # What everybody may read.
 
     def _page(self, request: UploadRequest) -> Answer:
+        first, *rest = request.path
         match request.method, request.path:
-            case "GET", ("tests", number, "report"):
-                path = self._queue.place(self._test(number), HTML_REPORT)
-                if not path.exists():
-                    raise HttpError(http.NOT_FOUND, "this test has no report yet")
-                headers = content_policy(inline_styles=True)
-                return HttpResponse(path.read_bytes(), media_type=HTML, headers=headers)
+            case "GET", ("",):
+                all_ = [self.told(each) for each in self._queue]
+                found = {"unfinished": [each for each in all_ if each["ended_at"] is None]}
+                found["ended"] = [each for each in reversed(all_) if each["ended_at"]][:_LAST_TESTS]
+                return self._rendered(request, "queue", "tests", found)
+            case "GET", ("tests", number):
+                return self._page_of(request, self._test(number))
+            case "GET", (_,):
+                return self._files(request)
+        if first == "texts":
+            return self._texts(replace(request, path=tuple(rest)))
+        if first == "static":
+            return self._static(replace(request, path=tuple(rest)))
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
+
+    def _page_of(self, request: UploadRequest, test: QueuedTest) -> Deferred[HttpResponse]:
+        told, path = self.told(test), self._queue.place(test, JSON_REPORT)
+
+        def response() -> HttpResponse:
+            sections = Markup()
+            if path.exists():
+                report = msgspec.json.decode(path.read_bytes(), type=Report)
+                sections = report_html(report, no_link, request.language)
+            return self._rendered(
+                request, "queue_test", "test", {"test": told, "sections": sections}
+            )
+
+        return deferToThread(response)
+
+    def _rendered(
+        self, request: UploadRequest, name: str, part: str, context: Mapping[str, object]
+    ) -> HttpResponse:
+        """Return a page in the language of the request, or with `?part=` what changes of it."""
+        parts = {"page": f"{name}.html", part: f"{name}_{_PARTS[part]}.html"}
+        wanted = Parameters(request, ("part",)).choice("part", "page", parts)
+        site = self._pages
+        if site and site.startswith(":"):
+            site = f"http://{request.host}{site}"
+        template = environment(request.language, _TEMPLATES).get_template(parts[wanted])
+        text = template.render(context, conditions=self._conditions, site=site or None)
+        return HttpResponse(text.encode(), media_type=HTML, headers=VARIES)
 
     def _test(self, number: str) -> QueuedTest:
         """Return a test. Raises HttpError."""
@@ -216,7 +267,9 @@ class QueueSite:
             name: _end_of(builds / key / "log.txt")
             for name, key in zip(test.result.versions, test.result.builds, strict=True)
         }
-        return {"log": self._queue.log(test), "builds": logs}
+        place = self._queue.home(test) / "tests" / f"{test.result.trial:06}" / "matches.logs"
+        outputs = {each.stem: _end_of(each) for each in sorted(place.glob("*/*.log"))[-_LAST_LOGS:]}
+        return {"log": self._queue.log(test), "builds": logs, "outputs": outputs}
 
     def _stopped(self, request: UploadRequest, test: QueuedTest) -> QueuedTest:
         if test.is_over:

@@ -23,10 +23,10 @@ from playout.bots.builder import Builder, StageFault, for_author
 from playout.bots.git_source import SourceError
 from playout.commands.durable_files import write_atomically
 from playout.commands.subprocesses import Parent
-from playout.commands.text import plain
+from playout.commands.text import beginning, plain
 from playout.laboratory.builds import MachineError, exit_within, finished
 from playout.laboratory.queue import (
-    HTML_REPORT,
+    JSON_REPORT,
     MARKDOWN_REPORT,
     CandidateRow,
     State,
@@ -50,6 +50,8 @@ _KEPT_BUILDS = 20
 #: Seconds between two states of a running test, and between two of its reports; the largest share
 #: of the time for reports.
 _TELL_S, _REPORT_S, _REPORT_SHARE = 1.0, 5.0, 0.05
+#: The largest shown logarithm of the evidence, and maximum number of characters of a reason.
+_LARGEST, _MOST_REASON = 300.0, 1000
 #: A version that has lost this many matches by crashes, or on time, may stop its test.
 _FEWEST_FAULTS = 5
 #: The states of tests that are decided, by those of the journal.
@@ -102,7 +104,7 @@ def main() -> int:
     try:
         run.play()
     except (TrialStopped, SpecFileError) as fault:
-        run.stopped(plain(for_author(str(fault))))
+        run.stopped(beginning(plain(for_author(str(fault))), _MOST_REASON))
     except NotPlayed as ended:
         return ended.code
     return 0
@@ -211,6 +213,7 @@ class _Run:
             raise TrialStopped(_without_place(error)) from error
 
     def _log(self, text: str) -> None:
+        text = text.replace(f"{self._orders.home}/", "")  # places of this machine
         lines = (plain(for_author(each)) for each in text.splitlines())
         add_to_log(self._folder, "\n".join(lines))
 
@@ -254,7 +257,7 @@ class _Run:
                 names[each.first],
                 each.pairs.count,
                 words.elo(each.elo),
-                math.exp(min(each.betting.log_e, each.betting.bound)),
+                math.exp(min(each.betting.log_e, _LARGEST)),
                 math.exp(each.betting.bound),
                 each.betting.state,
             )
@@ -265,8 +268,8 @@ class _Run:
 
     def _write_reports(self, ledger: Ledger) -> None:
         report = Results(ledger).report()
-        for name, kind in ((HTML_REPORT, "html"), (MARKDOWN_REPORT, "markdown")):
-            write_atomically(self._folder / name, writer(kind)(report).encode())
+        write_atomically(self._folder / JSON_REPORT, msgspec.json.encode(report))
+        write_atomically(self._folder / MARKDOWN_REPORT, writer("markdown")(report).encode())
 
 
 def too_many_faults(ledger: Ledger, most: float) -> str:

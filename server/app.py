@@ -67,7 +67,7 @@ from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSe
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
-from playout.server.net.webhooks import Webhook
+from playout.server.net.webhooks import DatabaseEvents, Webhook
 from playout.server.runtime import process
 from playout.server.runtime.game_compilation import GameCompiler, all_are_compiled, in_order
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
@@ -305,7 +305,7 @@ class _Server:
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.webhooks and self._storage:
             for url in settings.webhook:
-                Webhook(reactor(), settings.webhooks, url, settings.database)
+                Webhook(reactor(), settings.webhooks, url, DatabaseEvents(settings.database))
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)
@@ -345,7 +345,7 @@ class _Server:
             settings.database,
             self._hub.policy.token_days,
             settings.log_json,
-            str(settings.webhooks.absolute()) if settings.webhooks else None,
+            str(settings.webhooks.absolute()) if settings.webhooks else "",
             settings.webhook,
         )
 

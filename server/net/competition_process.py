@@ -88,7 +88,7 @@ class LaboratoryOrders(msgspec.Struct, frozen=True):
     database: str
     token_days: float
     log_json: bool
-    webhooks: str | None = None
+    webhooks: str = ""
     webhook: tuple[str, ...] = ()
     pages: str = ""
 

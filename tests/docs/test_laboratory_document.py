@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from playout.laboratory.lab_file import Conditions
+from playout.laboratory.lab_file import Conditions, QueueTerms
 from playout.laboratory.trial import NOT_STRONGER, STRONGER, UNDECIDED
 from support.commands import run
 from support.repositories import BotRepository
@@ -49,10 +49,14 @@ def test_from_git_init_to_a_verdict(tmp_path: Path) -> None:
 
 def test_the_keys_and_the_exit_codes_are_those_of_the_code() -> None:
     keys = set(re.findall(r"^\| `(\w+)` \| .*\| .* \|$", GUIDE, re.MULTILINE))
-    assert keys == {each.name for each in fields(Conditions)} - {"sources"} | {"isolate"}
+    limits = {each.name for each in fields(QueueTerms)}
+    own = {each.name for each in fields(Conditions)} - {"sources", "queue"}
+    assert keys == own | {"isolate"} | limits
     codes = re.findall(r"^\| (\d+) \| ", GUIDE, re.MULTILINE)
     assert codes == [*map(str, (STRONGER, NOT_STRONGER, UNDECIDED)), "2", "130"]
     default = Conditions(())
+    for key in limits - {"authors"}:
+        assert f"| `{key}` | `{getattr(default.queue, key):g}` |" in GUIDE
     for key in ("clock", "elo1", "alpha", "beta", "pairs", "confirm", "seed"):
         shown = re.search(rf"^\| `{key}` \| `(.*?)` \|", GUIDE, re.MULTILINE)
         assert shown, key
