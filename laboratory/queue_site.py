@@ -226,7 +226,8 @@ class QueueSite:
         """Return the fields of a test that everybody may read."""
         result = msgspec.to_builtins(test.result)
         del result["builds"]
-        told = {
+        has_turn = not test.is_over and test in self._queue.first_of_authors().values()
+        return {
             "test": test.id,
             "author": test.author,
             "state": test.state,
@@ -237,11 +238,8 @@ class QueueSite:
             "ended_at": test.ended_at,
             "history": [{"at": at, "state": state} for at, state in test.history],
             **result,
+            "cores": self._turns().get(test.account, 0) if has_turn else 0,
         }
-        if not test.is_over:
-            first = self._queue.first_of_authors()
-            told["cores"] = self._turns().get(test.account, 0) if test in first.values() else 0
-        return told
 
     def _summary(self, test: QueuedTest) -> HttpResponse:
         path = self._queue.place(test, MARKDOWN_REPORT)
