@@ -15,6 +15,7 @@ with the matches that are stored in the laboratory of its author.
 from __future__ import annotations
 
 import fcntl
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ from playout.commands.durable_files import write_atomically
 from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.lab_file import Conditions
+from playout.protocol.time_control import parse_time_control
 from playout.server.organizer.spec_file import SpecFileError
 
 State = Literal[
@@ -52,7 +54,13 @@ def conditions_of(file: Path, given: Mapping[str, Any]) -> Conditions:
     own = lab_file.read(file, {}, file.parent, isolate="always")
     if code := [each for each in given.get("games", ()) if plugins.is_target(each)]:
         raise SpecFileError(f"games: {', '.join(code)} is code, not the name of a game")
-    found = lab_file.read(file, given, file.parent, isolate="always")
+    try:
+        found = lab_file.read(file, given, file.parent, isolate="always")
+    except SpecFileError as error:  # without the place of the file, which authors do not see
+        text = re.sub(rf"^{re.escape(str(file))}(:\d+)?: ", "", error.message, flags=re.MULTILINE)
+        raise SpecFileError(text) from error
+    if parse_time_control(found.clock) is None:
+        raise SpecFileError("clock: it must limit the time of a match, as 10+0.1 does")
     if other := [each for each in found.games if each not in own.games]:
         games = ", ".join(own.games)
         raise SpecFileError(f"games: {', '.join(other)} is not played here, but {games}")

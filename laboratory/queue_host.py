@@ -36,7 +36,7 @@ from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import TrialNews, TrialOrders
 from playout.protocol.endpoints import BACKLOG, page_address
 from playout.server.net.competition_process import LaboratoryOrders
-from playout.server.net.webhooks import Ended, Webhook, WebhooksUnavailable
+from playout.server.net.webhooks import EndEvent, Webhook, WebhooksUnavailable
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.runtime import process
 from playout.server.storage.queries import Place
@@ -91,11 +91,11 @@ class TestEvents:
         self._queue = queue
         self._told = told
 
-    def ended(self, kind: str, after: Place, limit: int) -> Iterable[Ended]:
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[EndEvent]:
         """Return the first ends after a place."""
         ends = [(each.ended_at or 0.0, str(each.id), each) for each in self._queue if each.is_over]
         due = sorted(each for each in ends if each[:2] > after)[:limit]
-        return [Ended(at, identity, self._told(test)) for at, identity, test in due]
+        return [EndEvent(at, identity, self._told(test)) for at, identity, test in due]
 
     def close(self) -> None:
         """Do nothing."""

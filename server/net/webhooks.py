@@ -51,7 +51,7 @@ class WebhooksUnavailable(StorageError):
     """The folder cannot be used; the text is for the operator."""
 
 
-class Ended(NamedTuple):
+class EndEvent(NamedTuple):
     """The end of something: when, its identity among others of its kind, and what is told of it."""
 
     at: float
@@ -67,7 +67,7 @@ class EventSource(Protocol):
     #: A text that no other source has.
     name: str
 
-    def ended(self, kind: str, after: Place, limit: int) -> Iterable[Ended]:
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[EndEvent]:
         """Return the first ends of a kind after a place. Raises OSError, SQLAlchemyError."""
 
     def close(self) -> None:
@@ -84,13 +84,13 @@ class DatabaseEvents:
         self.name = url
         self._reader = Reader(url)
 
-    def ended(self, kind: str, after: Place, limit: int) -> Iterable[Ended]:
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[EndEvent]:
         """Return the first ends of a kind after a place. Raises SQLAlchemyError."""
         if kind == "match":
             matches = self._reader.ended_matches(after, limit)
-            return [Ended(each.ended_at or 0.0, each.match, each) for each in matches]
+            return [EndEvent(each.ended_at or 0.0, each.match, each) for each in matches]
         tournaments = self._reader.ended_tournaments(after, limit)
-        return [Ended(each.ended_at or 0.0, each.tournament, each) for each in tournaments]
+        return [EndEvent(each.ended_at or 0.0, each.tournament, each) for each in tournaments]
 
     def close(self) -> None:
         """Close the connection."""
@@ -186,7 +186,7 @@ class Webhook:
         finally:
             self._source.close()
 
-    def _events(self) -> list[tuple[str, Ended]]:
+    def _events(self) -> list[tuple[str, EndEvent]]:
         """Return events with their kinds, in the order of the ends.
 
         Each kind has a place of its own: what ends between two queries is told the next time.
