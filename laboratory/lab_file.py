@@ -21,7 +21,7 @@ from playout.commands.toml_table import TomlError, TomlTable
 from playout.games.core import plugins
 from playout.games.core import spec as notation
 from playout.protocol import versions
-from playout.protocol.tournament_spec import SandboxSettings
+from playout.protocol.tournament_spec import SandboxSettings, TournamentSpec
 from playout.ratings import book
 from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
@@ -60,8 +60,9 @@ class Conditions:
     `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
-    the options that a tuning changes. `queue` has the limits of a server's queue. `sources` is a
-    digest of the games and the openings in files.
+    the options that a tuning changes. `without_luck` and `evaluation` are those of a tournament.
+    `queue` has the limits of a server's queue. `sources` is a digest of the games and the openings
+    in files.
     """
 
     games: tuple[str, ...]
@@ -78,6 +79,8 @@ class Conditions:
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
     parameters: tuple[TunedParameter, ...] = ()
+    without_luck: bool = False
+    evaluation: str = TournamentSpec.evaluation
     queue: QueueTerms = QueueTerms()
     sources: str = ""
 
@@ -88,6 +91,9 @@ class Conditions:
         for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters", "queue"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
+        for key in ("without_luck", "evaluation"):  # tests of before know no luck
+            if values[key] == getattr(Conditions, key):
+                del values[key]
         text = json.dumps(values, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -157,6 +163,10 @@ def read(
         ),
         parameters=top.take("parameters", _parameters, ()),
         queue=_queue(top.table("queue", "the queue")),
+        without_luck=top.take("without_luck", toml_table.truth, default.without_luck),
+        evaluation=top.take(
+            "evaluation", toml_table.visible(toml_table.LONGEST_PATH), default.evaluation
+        ),
     )
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
@@ -210,6 +220,8 @@ def _sources(conditions: Conditions, folder: Path) -> str:
     read_file = versions.files_in(folder)
     for path in (named,) if isinstance(named, str) else named.values():
         found.append(repr(read_file(str(path))))
+    if conditions.evaluation != Conditions.evaluation:
+        found.append(repr(read_file(conditions.evaluation)))
     return hashlib.sha256(repr(found).encode()).hexdigest()[:12]
 
 

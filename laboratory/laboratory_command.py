@@ -359,7 +359,9 @@ def _finish(trial: VersionTest, ledger: Ledger, summary: Path | None) -> None:
         assert each.betting
         name, evidence = report.entrants[each.first].name, words.evidence(each.betting)
         elo = f"{words.elo(each.elo)} Elo in {counted(each.pairs.count, 'pair')}"
-        click.echo(f"{name}: {elo}, evidence {evidence}")
+        without = each.without_luck
+        luck = f", score without luck {words.without_luck(without)}" if without else ""
+        click.echo(f"{name}: {elo}{luck}, evidence {evidence}")
     _say(verdict(trial, ledger), summary, writer("markdown")(report))
     if trial.state == "stronger":
         click.echo(
@@ -534,7 +536,12 @@ def tune(
     if terms.named(start) == terms.named(tuned):
         click.echo("The tuned values are the start values.")
         sys.exit(NOT_STRONGER)
-    betting = Betting(elo1=conditions.elo1, alpha=conditions.alpha, beta=conditions.beta)
+    betting = Betting(
+        elo1=conditions.elo1,
+        alpha=conditions.alpha,
+        beta=conditions.beta,
+        without_luck=conditions.without_luck,
+    )
     found, process = tuning.test(start, tuned, confirm or conditions.confirm, betting)
     is_stronger = process.state == "stronger"
     click.echo(f"Tuned against the start, {found.pairs} fresh pairs: {found}")

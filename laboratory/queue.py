@@ -209,7 +209,7 @@ class LabQueue:
         shutil.rmtree(self.place(test, "code"), ignore_errors=True)
 
     def log(self, test: QueuedTest) -> str:
-        """Return the log of a test."""
+        """Return the log of a test as text."""
         path = self.place(test, _LOG)
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 

@@ -1147,7 +1147,8 @@ class Fixture(Event, frozen=True, kw_only=True):
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
     `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
     the speed of the cores that both players think on, if `report_cluster` has reported it. `error`
-    is that of a program that crashed.
+    is that of a program that crashed. `luck` is that of the first player in all rolls, in points;
+    the fixture is sent again when it is known.
     """
 
     durable: ClassVar = True
@@ -1168,6 +1169,7 @@ class Fixture(Event, frozen=True, kw_only=True):
     repeated: bool = False
     core_speed: float | None = None
     error: str = ""
+    luck: float | None = None
 
 
 class LadderNews(Event, frozen=True, kw_only=True):
@@ -1282,6 +1284,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "game_compiling",
         "tournament_failed",
         "proof_failed",
+        "luck_unknown",
         "ladder_unplayed",
         "ladder_left",
         "ladder_closed",
