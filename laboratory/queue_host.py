@@ -71,12 +71,15 @@ def main() -> int:
 
 @dataclass
 class _Run:
-    """A test that is being played: its process, its cores, and when its turn began."""
+    """A test that is being played: its process, its cores, and when its first match began.
+
+    `ends_at` is when it is killed, after it was interrupted.
+    """
 
     test: int
     child: Child
     cores: Collection[int]
-    began_at: float
+    began_at: float = math.inf
     ends_at: float = math.inf
 
 
@@ -98,7 +101,7 @@ class TestEvents:
         return [EndEvent(at, identity, self._told(test)) for at, identity, test in due]
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: the tests are in memory."""
 
 
 class QueueHost:
@@ -220,12 +223,14 @@ class QueueHost:
             _log.error("test {test} cannot be started: {error}", test=test.id, error=error)
             self._failed(test, now)
             return
-        self._runs[account] = _Run(test.id, child, cores, now)
-        child.listen(self._reactor, TrialNews, partial(self._told, test.id))
+        run = self._runs[account] = _Run(test.id, child, cores)
+        child.listen(self._reactor, TrialNews, partial(self._told, run))
         child.when_exited(self._reactor, partial(self._exited, account))
 
-    def _told(self, number: int, news: TrialNews) -> None:
-        test = self.queue.get(number)
+    def _told(self, run: _Run, news: TrialNews) -> None:
+        test = self.queue.get(run.test)
+        if news.state == "running":  # the turn begins: a start takes seconds on a busy machine
+            run.began_at = min(run.began_at, time.monotonic())
         if test and not test.is_over:  # it may have been stopped meanwhile
             self.queue.put(test, news.state, result=news.result, reason=news.reason)
 

@@ -71,7 +71,7 @@ class EventSource(Protocol):
         """Return the first ends of a kind after a place. Raises OSError, SQLAlchemyError."""
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the connections of the source."""
 
 
 class DatabaseEvents:
@@ -93,7 +93,7 @@ class DatabaseEvents:
         return [EndEvent(each.ended_at or 0.0, each.tournament, each) for each in tournaments]
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection to the database."""
         self._reader.close()
 
 

@@ -20,6 +20,8 @@ from support.waiting import wait_until
 from testbed.handed_in import packed
 from testbed.machine import reserve_port
 
+#: The limits of a queue whose authors take turns at once.
+QUICK = "[queue]\ncores = 1\nturn_s = 1\n"
 #: The base and a stronger version, as folders of an archive.
 BASE = {"base/bot.toml": LINES_TOML, "base/bot.py": RANDOM}
 STRONGER = {"new/bot.toml": LINES_TOML, "new/bot.py": CENTRAL}
@@ -30,7 +32,7 @@ class QueueServer:
     """The file of a queue, its database with accounts, and the port of its pages."""
 
     folder: Path
-    more: str = "[queue]\ncores = 1\nturn_s = 1\n"
+    more: str = QUICK
     #: Further options of the server.
     options: tuple[str, ...] = ()
     port: int = field(default_factory=reserve_port)
