@@ -98,6 +98,7 @@ class PuzzleAnswer(Struct, frozen=True, omit_defaults=True):
 
     puzzle: Puzzle | None = None
     error: str = ""
+    has_chance: bool = False  # the game has chance, and so no puzzles
 
 
 class AnalysisOrder(Struct, frozen=True, tag="analyse"):

@@ -511,7 +511,7 @@ def _read_stored(url: str, since: float) -> _Stored:
             ],
             stored_ladders(database, since - _REMEMBERED_S),
             database.unmeasured(_MOST_UNMEASURED),
-            list(map(_name_of, reader.most_played())),
+            reader.most_played(),
             database.ids_end(),
         )
     except SQLAlchemyError as error:
