@@ -326,6 +326,7 @@ def _tested(
     except SourceError as error:
         failed(error)
         sys.exit(UNDECIDED)
+    laboratory.require_players([built for _, built in versions])  # before the test is a try
     trial = laboratory.begun([each for each, _ in versions])
     if trial.state not in ("open", "undecided"):
         click.echo(f"Test {trial.number} has its verdict already.")
@@ -450,6 +451,7 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
         ]
     except SourceError as error:
         raise click.ClickException(str(error)) from error
+    laboratory.require_players(entrants)
     confirmation = laboratory.journal.begun(
         trial.base,
         (trial.candidates[place - 1],),
