@@ -19,7 +19,6 @@ from playout.protocol.sgf import LETTERS, SgfError, SgfProperty, column_and_row
 from playout.server.export import backgammon, sgf
 from playout.server.export.backgammon import BadFile, Turn
 
-
 #: No move has more characters.
 _LONGEST = 200
 
