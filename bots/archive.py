@@ -39,6 +39,8 @@ from playout.commands.text import beginning
 SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")
 #: Maximum number of files and folders, levels of folders, and bytes of a name.
 MOST_FILES, MOST_LEVELS, LONGEST_NAME = 2000, 8, 100
+#: Maximum number of bytes of a folder that is packed; the limits of those who unpack it are lower.
+MOST_PACKED = 2**30
 #: Files that operating systems and tools add to archives, in lower case.
 _IGNORED = (
     *("__macosx", "._*", ".ds_store", ".appledouble", ".localized", ".spotlight-v100", ".trashes"),

@@ -13,12 +13,9 @@ from typing import IO, Literal
 
 import click
 
-from playout.bots.archive import SUFFIXES
+from playout.bots.archive import MOST_PACKED, SUFFIXES
 from playout.bots.git_source import GitRepository, SourceError
 from playout.protocol.versions import OTHER_FOLDERS
-
-#: The maximum size of a folder; `archive` has lower limits.
-_MOST_BYTES = 2**30
 
 
 def packed(path: Path) -> tuple[str, bytes]:
@@ -31,7 +28,12 @@ def packed(path: Path) -> tuple[str, bytes]:
             raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
         return path.name, path.read_bytes()
     buffer = io.BytesIO()
-    write_tar(path, buffer, "w:gz")
+    try:
+        write_tar(path, buffer, "w:gz")
+    except OSError as error:
+        raise click.UsageError(f"{error.filename} cannot be read: {error.strerror}") from error
+    except SourceError as error:
+        raise click.UsageError(str(error)) from error
     return f"{_as_name(path)}.tar.gz", buffer.getvalue()
 
 
@@ -64,21 +66,30 @@ def packed_commit(folder: Path, revision: str) -> tuple[str, bytes]:
 
 
 def write_tar(path: Path, output: IO[bytes], mode: Literal["w", "w:gz"]) -> None:
-    """Write the files of a folder as an archive. Raises UsageError."""
-    files = files_of(path)
-    if sum(each.lstat().st_size for each in files) > _MOST_BYTES:
-        raise click.UsageError(f"{path} has more than {_MOST_BYTES // 2**20} MiB: is it the bot?")
+    """Write the files of a folder as an archive. Raises SourceError, OSError."""
     with tarfile.open(fileobj=output, mode=mode) as archive:
-        for each in files:
+        for each in files_of(path):
             archive.add(each, str(each.relative_to(path)), recursive=False)
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files of a folder that belong to its bot, without hidden and generated ones."""
-    return sorted(_files_below(path))
+    """Return the files of a folder that belong to its bot, without hidden and generated ones.
+
+    Links to folders are among them, as `archive` refuses these. Raises SourceError if they have
+    more than MOST_PACKED bytes, OSError for a folder that cannot be read.
+    """
+    found = sorted(_files_below(path))
+    if sum(each.lstat().st_size for each in found) > MOST_PACKED:
+        raise SourceError(f"{path} has more than {MOST_PACKED // 2**20} MiB: is it the bot?")
+    return found
 
 
 def _files_below(path: Path) -> Iterator[Path]:
-    for folder, names, files in os.walk(path):
+    for folder, names, files in os.walk(path, onerror=_raise):
         names[:] = [name for name in names if not (name.startswith(".") or name in OTHER_FOLDERS)]
         yield from (Path(folder, each) for each in files if not each.startswith("."))
+        yield from (each for each in (Path(folder, name) for name in names) if each.is_symlink())
+
+
+def _raise(error: OSError) -> None:
+    raise error

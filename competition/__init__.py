@@ -5,7 +5,7 @@ archive, bot_file    unpacks a submission, and reads how its bot is started
 stages               brings a submission from the queue to its end
 contestants          the bots on the server, and the matches against house bots
 python_bot           plays a Python class over lines, within the sandbox
-uploads, site, page  HTTP: handing in, the state, the page
+site, page           HTTP: handing in, the state, the page
 standings, final     the ladder's table, the final, grades
 host                 the process that the server starts
 ladder_cluster       the ladder on the workers of a Dask cluster

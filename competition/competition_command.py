@@ -24,14 +24,16 @@ from rich.table import Table
 from rich.text import Text
 
 from playout import games, players
+from playout.bots.site_client import site_option
+from playout.bots.uploads import REQUEST_S
 from playout.cluster import require_dask
 from playout.commands.options import OptionGroup
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import csv_text, utc, write_new
 from playout.competition import final as finals
-from playout.competition.submissions import CHANGES, REQUEST_S, FolderInUse, Submissions
-from playout.competition.submit_command import site_option
+from playout.competition.submissions import CHANGES, FolderInUse, Submissions
+from playout.competition.submit_command import SITE
 from playout.games.core import spec
 from playout.sandbox import machine
 from playout.server.cli.database_commands import opened
@@ -181,7 +183,7 @@ def check(file: Path) -> None:
 
 @main.command()
 @_file
-@site_option
+@site_option(*SITE)
 @its_database_option
 def accounts(file: Path, site: str, database: str) -> None:
     """Make the accounts of the roster of FILE that do not exist, and print their tokens as CSV.

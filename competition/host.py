@@ -27,6 +27,7 @@ from twisted.logger import Logger
 
 from playout import games
 from playout.bots.builder import MachineFault, StageFault, for_author
+from playout.bots.uploads import Accounts, UploadSite
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.cores import usable_cores
@@ -47,7 +48,6 @@ from playout.competition.pair_process import LadderWorker, PairOrder, SubmittedB
 from playout.competition.site import Pages
 from playout.competition.stages import Stages
 from playout.competition.submissions import FolderInUse, Submission, Submissions
-from playout.competition.uploads import Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.agent import PlayerCache
 from playout.players.engines.process import MatchUse

@@ -34,12 +34,12 @@ from twisted.web import http
 
 from playout import games
 from playout.bots.archive import SUFFIXES
+from playout.bots.uploads import UploadRequest
 from playout.commands.text import utc
 from playout.competition.final import REPORT, grades_text
 from playout.competition.pair_process import LadderWorker
 from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import CHANGES, Submission, Submissions
-from playout.competition.uploads import UploadRequest
 from playout.games.core import spec
 from playout.server.model.records import Account
 from playout.server.net.competition_process import CompetitionOrders

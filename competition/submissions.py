@@ -39,8 +39,6 @@ Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")
 State = Literal["queued", "running", "accepted", "refused", "failed"]
 DAY_S = 86_400.0
-#: Seconds in which an upload must arrive completely.
-REQUEST_S = 300.0
 #: Maximum number of bytes of a log, about.
 MOST_LOG = 2**18
 #: Maximum number of characters that are added to a log at once.

@@ -1,12 +1,15 @@
 """The file `lab.toml`: the conditions of tests, set by the person who runs them.
 
-The file of a candidate is never read: it could choose conditions in its favour.
+The file of a candidate is never read: it could choose conditions in its favour. The file in the
+folder may have come with a repository of somebody else. So it weakens the sandbox, or names a game
+of its own, only after the person has named the file, by `--file`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,7 +21,7 @@ from playout.commands.toml_table import TomlError, TomlTable
 from playout.games.core import plugins
 from playout.games.core import spec as notation
 from playout.protocol import versions
-from playout.protocol.tournament_spec import SandboxSettings
+from playout.protocol.tournament_spec import SandboxSettings, TournamentSpec
 from playout.ratings import book
 from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
@@ -37,7 +40,8 @@ class Conditions:
     `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
-    the options that a tuning changes. `sources` is a digest of the games and the openings in files.
+    the options that a tuning changes. `without_luck` and `evaluation` are those of a tournament.
+    `sources` is a digest of the games and the openings in files.
     """
 
     games: tuple[str, ...]
@@ -54,6 +58,8 @@ class Conditions:
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
     parameters: tuple[TunedParameter, ...] = ()
+    without_luck: bool = False
+    evaluation: str = TournamentSpec.evaluation
     sources: str = ""
 
     @property
@@ -63,20 +69,48 @@ class Conditions:
         for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
+        for key in ("without_luck", "evaluation"):  # tests of before know no luck
+            if values[key] == getattr(Conditions, key):
+                del values[key]
         text = json.dumps(values, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Conditions:
+def trust(path: Path, homes: Path) -> None:
+    """Note that the person trusts a file with its content. Raises OSError."""
+    mark = _mark(path, homes)
+    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark.touch()
+
+
+def is_trusted(path: Path, homes: Path) -> bool:
+    """Return whether the person trusts a file with its content. Raises OSError."""
+    return _mark(path, homes).exists()
+
+
+def _mark(path: Path, homes: Path) -> Path:
+    text = os.fsencode(path.resolve()) + b"\0" + path.read_bytes()
+    return homes / "trusted" / hashlib.sha256(text).hexdigest()
+
+
+def read(
+    path: Path | None, given: Mapping[str, Any], folder: Path, *, trusted: bool = True
+) -> Conditions:
     """Return the conditions of a file, None for no file, with the `given` values in their place.
 
-    A game may be a module:Class in the `folder` of the bot. Raises SpecFileError with all faults.
+    A game may be a module:Class in the `folder` of the bot. A file that is not `trusted` names no
+    such game, and does not weaken the sandbox. Raises SpecFileError with all faults.
     """
     try:
         text = toml_table.text_of(path) if path else ""
         values, faults = toml_table.load(text, str(path or ""))
     except TomlError as error:
         raise SpecFileError(str(error)) from error
+    if not trusted and (keys := _needing_trust(values, given)):
+        raise SpecFileError(
+            f"{path}: {' and '.join(keys)} can run or read something outside of the sandbox: if "
+            f"you trust the file, name it once, by --file {path}"
+        )
     top = TomlTable({**values, **given}, (), "a laboratory", faults)
     names = top.elements("games", games_in(folder), None) if "games" in top else []
     nothing: dict[str, Any] = {}
@@ -100,6 +134,10 @@ def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Condition
             top.elements("build_hosts", toml_table.visible(200), "") if "build_hosts" in top else ()
         ),
         parameters=top.take("parameters", _parameters, ()),
+        without_luck=top.take("without_luck", toml_table.truth, default.without_luck),
+        evaluation=top.take(
+            "evaluation", toml_table.visible(toml_table.LONGEST_PATH), default.evaluation
+        ),
     )
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
@@ -108,6 +146,19 @@ def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Condition
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions
+
+
+def _needing_trust(values: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a file that run or show more than what the sandbox does by default."""
+    sandbox, games = values.get("sandbox"), values.get("games")
+    limits = sandbox if isinstance(sandbox, dict) else {}
+    named = games if isinstance(games, list) and "games" not in given else []
+    return [
+        *(["games"] if any(plugins.is_target(str(each)) for each in named) else ()),
+        *(["isolate"] if values.get("isolate") == "never" else ()),
+        *(f"sandbox.{key}" for key in limits if key in settings.WEAKENING),
+        *(["build_hosts"] if "build_hosts" in values else ()),
+    ]
 
 
 def _sources(conditions: Conditions, folder: Path) -> str:
@@ -124,6 +175,8 @@ def _sources(conditions: Conditions, folder: Path) -> str:
     read_file = versions.files_in(folder)
     for path in (named,) if isinstance(named, str) else named.values():
         found.append(repr(read_file(str(path))))
+    if conditions.evaluation != Conditions.evaluation:
+        found.append(repr(read_file(conditions.evaluation)))
     return hashlib.sha256(repr(found).encode()).hexdigest()[:12]
 
 

@@ -117,6 +117,9 @@ class LabTools:
         """
         if self._child and self._child.code is None:
             raise AgentError("A test is running. Call test_status to wait for it, or stop_test.")
+        for each in versions:
+            if self._is_player(each):  # it would run outside of the sandbox
+                raise AgentError(f"{each!r} is a player. Submit revisions of git or folders.")
         words = ["test", *self._words, "--http", "none"]
         if pairs is not None:
             words += ["--pairs", str(pairs)]
@@ -125,6 +128,12 @@ class LabTools:
         )
         self._child = program.start()
         return await self.test_status(wait_s)
+
+    def _is_player(self, version: str) -> bool:
+        try:
+            return self._sources.version(version).player is not None
+        except SourceError:
+            return False  # the test says why
 
     async def test_status(self, wait_s: Wait = 60) -> Described:
         """Wait until the submitted test has ended, and return its verdict or its progress.

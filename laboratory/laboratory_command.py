@@ -38,7 +38,7 @@ from playout.laboratory import lab_file
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.losses import losses_of
-from playout.laboratory.sources import Version, VersionSources
+from playout.laboratory.sources import UnknownVersion, Version, VersionSources
 from playout.laboratory.trial import (
     NOT_STRONGER,
     STRONGER,
@@ -138,7 +138,7 @@ _homes_option = click.option(
 _file_option = click.option(
     "--file",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="The conditions.  [default: lab.toml in the folder of the bot]",
+    help="The conditions, in a file that you trust.  [default: lab.toml in the folder of the bot]",
 )
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -190,8 +190,11 @@ def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> Non
     sources, laboratory = _opened(**options)
     try:
         base, candidates = _chosen(sources, versions)
-    except SourceError as error:
+    except UnknownVersion as error:
         raise click.UsageError(str(error)) from error
+    except SourceError as error:
+        click.echo(f"playout-lab: {error}", err=True)
+        sys.exit(UNDECIDED)
     different = [each for each in candidates if each.id != base.id]
     if not different:
         labels = ", ".join(each.label for each in candidates)
@@ -233,22 +236,39 @@ def _opened(
         given["games"] = list(games)
     if plies is not None:
         given["openings"] = {"plies": plies}
-    conditions = _conditions(folder, file, given)
+    conditions = _conditions(folder, homes, file, given)
     sources = _sources(folder, homes)
     return sources, Laboratory(sources.home, folder, conditions, http)
 
 
-def _conditions(folder: Path, file: Path | None, given: Mapping[str, Any]) -> Conditions:
-    """Return the conditions of a file, or of that in the folder if there is one."""
-    usual = folder / LAB_FILE
-    return lab_file.read(file or (usual if usual.exists() else None), given, folder)
+def _conditions(
+    folder: Path, homes: Path | None, file: Path | None, given: Mapping[str, Any]
+) -> Conditions:
+    """Return the conditions of a file, or of that in the folder if there is one.
+
+    The user trusts a file by naming it. Raises ClickException.
+    """
+    usual, homes = folder / LAB_FILE, _homes(homes)
+    if file is None and not usual.is_file():
+        return lab_file.read(None, given, folder)
+    try:
+        if file and usual.is_file() and file.samefile(usual):
+            lab_file.trust(usual, homes)
+        trusted = file is not None or lab_file.is_trusted(usual, homes)
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+    return lab_file.read(file or usual, given, folder, trusted=trusted)
+
+
+def _homes(homes: Path | None) -> Path:
+    """Return the folder of all laboratories."""
+    return (homes or user_data_path("playout") / "laboratory").absolute()
 
 
 def _sources(folder: Path, homes: Path | None) -> VersionSources:
     """Return the versions of the bot in a folder. Raises ClickException."""
-    homes = homes or user_data_path("playout") / "laboratory"
     try:
-        return VersionSources(folder, homes.absolute())
+        return VersionSources(folder, _homes(homes))
     except SourceError as error:
         raise click.ClickException(str(error)) from error
 
@@ -309,7 +329,9 @@ def _finish(trial: VersionTest, ledger: Ledger, summary: Path | None) -> None:
         assert each.betting
         name, evidence = report.entrants[each.first].name, words.evidence(each.betting)
         elo = f"{words.elo(each.elo)} Elo in {counted(each.pairs.count, 'pair')}"
-        click.echo(f"{name}: {elo}, evidence {evidence}")
+        without = each.without_luck
+        luck = f", score without luck {words.without_luck(without)}" if without else ""
+        click.echo(f"{name}: {elo}{luck}, evidence {evidence}")
     pairs = f"test {trial.number}, {counted(len(ledger.results), 'pair')}"
     if trial.state == "stronger":
         text = f"{trial.winner} is stronger than {base} ({pairs})"
@@ -434,7 +456,7 @@ def tune(
     a quadratic model is fitted to all results; with more, the values move towards the better side
     (SPSA). At the end, fresh pairs test the tuned values against the start values.
     """
-    conditions = _conditions(folder, file, {})
+    conditions = _conditions(folder, homes, file, {})
     if simulations and player is None:
         raise click.UsageError("--simulations limits players; a bot has --time")
     require_parameters(conditions, program=player is None)
@@ -453,7 +475,12 @@ def tune(
     if terms.named(start) == terms.named(tuned):
         click.echo("The tuned values are the start values.")
         sys.exit(NOT_STRONGER)
-    betting = Betting(elo1=conditions.elo1, alpha=conditions.alpha, beta=conditions.beta)
+    betting = Betting(
+        elo1=conditions.elo1,
+        alpha=conditions.alpha,
+        beta=conditions.beta,
+        without_luck=conditions.without_luck,
+    )
     found, process = tuning.test(start, tuned, confirm or conditions.confirm, betting)
     is_stronger = process.state == "stronger"
     click.echo(f"Tuned against the start, {found.pairs} fresh pairs: {found}")
@@ -562,9 +589,8 @@ def mcp(folder: Path, homes: Path | None, file: Path | None) -> None:
     test is interrupted.
     """
     tools = imported("playout.laboratory.lab_tools")
-    usual = folder / LAB_FILE
-    file = file or (usual if usual.exists() else None)
-    conditions, sources = lab_file.read(file, {}, folder), _sources(folder, homes)
+    conditions, sources = _conditions(folder, homes, file, {}), _sources(folder, homes)
+    file = file or (folder / LAB_FILE if (folder / LAB_FILE).is_file() else None)
     laboratory = Laboratory(sources.home, folder, conditions, None)
     words = ["--folder", str(folder.absolute()), "--laboratories", str(sources.home.parent)]
     with contextlib.ExitStack() as stack:
@@ -615,7 +641,8 @@ def new(
     for path in files:
         click.echo(f"Wrote {path}")
     written = " and ".join(path.name for path in files)
-    click.echo(f"Next: commit {written}, change the bot, and run: playout-lab test")
+    trusting = f" --file {LAB_FILE}" if any(map(plugins.is_target, named)) else ""
+    click.echo(f"Next: commit {written}, change the bot, and run: playout-lab test{trusting}")
 
 
 def _describes(folder: Path) -> bool:

@@ -14,12 +14,16 @@ from playout.bots.packing import files_of, write_tar
 from playout.games import SpecError
 from playout.games.core import spec as notation
 from playout.protocol import versions
-from playout.protocol.names import LONGEST
+from playout.protocol.names import LONGEST, BadName, normalised
 from playout.protocol.versions import files_in, installed
 
 #: The label of the working tree.
 WORKING_TREE = "working tree"
 _PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
+
+
+class UnknownVersion(SourceError):
+    """A text names no version."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,10 @@ class Version:
     @property
     def name(self) -> str:
         """The name of the version in matches and reports, which no other version has."""
-        return f"{self.label[: LONGEST - 8].strip()} {self.id[:7]}"
+        try:
+            return normalised(f"{self.label[: LONGEST - 8].strip()} {self.id[:7]}")
+        except BadName:  # not every name of a branch or a folder can be one of a player
+            return f"version {self.id[:7]}"
 
 
 class VersionSources:
@@ -63,16 +70,18 @@ class VersionSources:
         repository = self._repository()
         commit = repository.commit("HEAD")
         if commit is None:
-            raise SourceError("there is no commit yet: commit a version to compare with")
+            raise UnknownVersion("there is no commit yet: commit a version to compare with")
         return self._of_tree(repository, repository.tree(commit), commit[:7])
 
     def version(self, typed: str) -> Version:
-        """Return the version that a text names. Raises SourceError."""
+        """Return the version that a text names. Raises UnknownVersion, SourceError."""
+        if not typed.isprintable():
+            raise UnknownVersion(f"{typed!r} has characters that are not shown: rename it")
         folder = self._folder / typed
         commit = self.repository.commit(typed) if self.repository else None
         is_path = folder.is_dir() and ("/" in typed or typed in (".", ".."))
         if commit and folder.is_dir() and not is_path:
-            raise SourceError(
+            raise UnknownVersion(
                 f"{typed!r} is a folder and a revision of git: write ./{typed} for the folder, or "
                 f"the commit {commit[:7]}"
             )
@@ -86,19 +95,19 @@ class VersionSources:
             return Version(identity, typed, player=typed)
         kinds = "a revision of git, a folder" if self.repository else "a folder"
         known = "" if self.repository else "; this folder is in no git repository"
-        raise SourceError(f"{typed!r} is not {kinds}, or a player such as 'uct(c=1.2)'{known}")
+        raise UnknownVersion(f"{typed!r} is not {kinds}, or a player such as 'uct(c=1.2)'{known}")
 
     @staticmethod
     def _is_player(typed: str) -> bool:
         try:
             wanted = notation.parse(typed)
         except SpecError as error:
-            raise SourceError(str(error)) from error
+            raise UnknownVersion(str(error)) from error
         return ":" in wanted.name or wanted.name in players.names()
 
     def _repository(self) -> GitRepository:
         if self.repository is None:
-            raise SourceError(
+            raise UnknownVersion(
                 f"{self._folder.resolve()} is in no git repository: name two folders or players, "
                 "or run git init and git commit"
             )
@@ -114,7 +123,11 @@ class VersionSources:
 
     @staticmethod
     def _of_folder(folder: Path, label: str) -> Version:
-        files = [each for each in files_of(folder) if each.name != LAB_FILE]
+        try:
+            files = [each for each in files_of(folder) if each.name != LAB_FILE]
+            identity = digest_of(folder, files)
+        except OSError as error:
+            raise SourceError(f"{error.filename} cannot be read: {error.strerror}") from error
         if not files:
             raise SourceError(f"{label} has no files")
 
@@ -123,4 +136,4 @@ class VersionSources:
                 write_tar(folder, file, "w")
 
         name = Path(label).name or folder.resolve().name
-        return Version(digest_of(folder, files), name, pack=pack)
+        return Version(identity, name, pack=pack)

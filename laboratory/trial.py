@@ -65,10 +65,17 @@ def lines(progress: TournamentProgress, now: float, budget: int) -> Iterator[str
 
 def _line(both: HeadToHead, name: str, left: str) -> str:
     parts = [name, counted(both.pairs.count, "pair"), f"Elo {words.elo(both.elo)}"]
+    if both.without_luck:
+        parts.append(f"without luck {words.without_luck(both.without_luck)}")
     if both.betting:
         parts.append(f"evidence {bar(both.betting)} {words.evidence(both.betting)}")
         parts += {"futile": ["given up"], "exhausted": ["repeats"]}.get(both.betting.state, [])
     return "  ".join(parts) + left
+
+
+def _played(ledger: Ledger) -> int:
+    """Return the number of pairs that count: in a test without luck, those whose luck is known."""
+    return len(ledger.luck if ledger.spec.tests_without_luck else ledger.results)
 
 
 def bar(test: BettingTest) -> str:
@@ -222,7 +229,8 @@ class Laboratory:
         for _, build in entrants:
             if build and sandbox:
                 sandbox = build.bot.sandbox(sandbox)
-        terms = {key: getattr(conditions, key) for key in ("elo1", "alpha", "beta")}
+        keys = ("elo1", "alpha", "beta", "without_luck")
+        terms = {key: getattr(conditions, key) for key in keys}
         values: dict[str, Any] = {
             "name": " against ".join(reversed(trial.names[:2]))
             + (f" and {len(trial.names) - 2} more" if len(trial.names) > 2 else ""),
@@ -234,6 +242,7 @@ class Laboratory:
             "seed": conditions.seed + (trial.number if rounds else 0),
             "openings": dict(conditions.openings),
             "adjudication": dict(conditions.adjudication),
+            "evaluation": conditions.evaluation,
             "entrants": [entrant_table(each) for each, _ in entrants],
         }
         if not rounds:
@@ -263,7 +272,7 @@ class Laboratory:
             if stored.tournaments():
                 before = stored_tournament(stored, None)
                 ledger = stored_ledger(before)
-                if before.ended or len(ledger.results) >= budget:
+                if before.ended or _played(ledger) >= budget:
                     return ledger
                 spec, tournament = loads(before.created.spec), before.created.tournament
         request = RunRequest(
@@ -271,7 +280,7 @@ class Laboratory:
             tournament,
             notes=notes(spec),
             anyway=True,  # a version is the digest of its own files
-            is_enough=lambda ledger: len(ledger.results) >= budget,
+            is_enough=lambda ledger: _played(ledger) >= budget,
             program="playout-lab",
             to_resume="the same command; it continues this test",
         )

@@ -240,16 +240,29 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     dice: tuple[int, ...] = ()
 
 
+class MoveSequence(Struct, frozen=True, gc=False):
+    """Several actions of a player in a row that are one move for people, such as a long capture.
+
+    `cells` are those to click to choose it at once; `actions` follow the legal action.
+    """
+
+    name: str
+    cells: tuple[int, ...]
+    actions: tuple[int, ...]
+
+
 class LegalMove(Struct, frozen=True, gc=False, omit_defaults=True):
     """A legal action: its name, and the cells to click for it, in order.
 
-    `ways` are other such cells, such as those of the same checkers in another order.
+    `ways` are other such cells, such as those of the same checkers in another order. `sequences`
+    begin with the action; they have other cells than all legal moves.
     """
 
     action: int
     name: str
     cells: tuple[int, ...]
     ways: tuple[tuple[int, ...], ...] = ()
+    sequences: tuple[MoveSequence, ...] = ()
 
 
 class OpenOffer(Struct, frozen=True, omit_defaults=True):
@@ -1079,13 +1092,14 @@ class Outcome(Struct, frozen=True):
 
 
 class LobbyTotals(Struct, frozen=True):
-    """The number of entries of each kind, listed or not."""
+    """The number of entries of each kind, listed or not, and of matches by the name of the game."""
 
     humans: int
     bots: int
     spectators: int
     seeks: int
     matches: int
+    games: dict[str, int]
 
 
 class Overview(Event, frozen=True, kw_only=True):
@@ -1147,7 +1161,8 @@ class Fixture(Event, frozen=True, kw_only=True):
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
     `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
     the speed of the cores that both players think on, if `report_cluster` has reported it. `error`
-    is that of a program that crashed.
+    is that of a program that crashed. `luck` is that of the first player in all rolls, in points;
+    the fixture is sent again when it is known.
     """
 
     durable: ClassVar = True
@@ -1168,6 +1183,7 @@ class Fixture(Event, frozen=True, kw_only=True):
     repeated: bool = False
     core_speed: float | None = None
     error: str = ""
+    luck: float | None = None
 
 
 class LadderNews(Event, frozen=True, kw_only=True):
@@ -1282,6 +1298,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "game_compiling",
         "tournament_failed",
         "proof_failed",
+        "luck_unknown",
         "ladder_unplayed",
         "ladder_left",
         "ladder_closed",

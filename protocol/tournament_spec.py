@@ -118,6 +118,7 @@ class Sprt:
 
     `alpha` is the probability of accepting `elo1` if `elo0` is true, `beta` that of accepting
     `elo0` if `elo1` is true. `model`: the Elo of the bounds, "normalized" or "logistic".
+    `without_luck`: whether it uses the scores without the luck of the rolls.
     """
 
     elo0: float = 0.0
@@ -125,6 +126,7 @@ class Sprt:
     alpha: float = 0.05
     beta: float = 0.05
     model: str = "normalized"
+    without_luck: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,12 +137,14 @@ class Betting:
     normalized Elo for which the test is quickest. A candidate is given up when its results are
     unlikely at `elo1`, with the probability `beta` although it is as strong as that. `tried`: the
     number of candidates that were tested against entrant 0 before, which share `alpha`.
+    `without_luck`: whether it uses the scores without the luck of the rolls.
     """
 
     elo1: float = 20.0
     alpha: float = 0.05
     beta: float = 0.05
     tried: int = 0
+    without_luck: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,9 @@ class TournamentSpec:
     maximum number of matches at a time, 0 for no limit. `anchor`: the entrant whose rating is
     0. `machine`: for the report, the machine that runs the entrants, with the versions of
     Python and Playout. `draw_offers`: whether the players of a match may agree on a draw.
-    `sandbox`: the limits of entrants in a sandbox, None for the defaults.
+    `sandbox`: the limits of entrants in a sandbox, None for the defaults. `evaluation`: the file
+    of the evaluation that values rolls, on the server's machine; "shipped" is the one that comes
+    with each game.
     """
 
     name: str
@@ -171,6 +177,13 @@ class TournamentSpec:
     machine: str = ""
     draw_offers: bool = False
     sandbox: SandboxSettings | None = None
+    evaluation: str = field(default="shipped", metadata=FILE_NAMES)
+
+    @property
+    def tests_without_luck(self) -> bool:
+        """Whether the sequential test or the race uses scores without luck."""
+        tests = (self.sprt, self.betting)
+        return any(each.without_luck for each in tests if each is not None)
 
     def clock_of(self, entrant: int) -> str:
         """Return the clock of an entrant, by its place in the list."""

@@ -32,6 +32,9 @@ CHECKS: Mapping[str, Check[Any]] = {
     "uses": toml_table.visible(toml_table.LONGEST_PATH),
 }
 
+#: The keys by which a program can do more than by default.
+WEAKENING = ("reads", "without", "command", "uses")
+
 
 def read(table: TomlTable) -> SandboxSettings:
     """Return the settings in a table, with defaults for wrong values, whose faults it collects."""

@@ -95,6 +95,8 @@ _log = Logger(namespace="server")
 _PATIENCE_S = 8.0
 #: Seconds after its end in which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
+#: Maximum number of ended matches whose luck is measured after the start.
+_MOST_UNMEASURED = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,6 +244,7 @@ class _Server:
             self._hub.restore_tournaments(found.tournaments)
             self._driver.caller(self._hub.restore_ladders)(found.ladders)
             self._driver.caller(self._hub.restore_matches)(found.matches)
+            self._driver.caller(self._hub.measure_luck)(found.unmeasured)
 
     def run(self) -> None:
         """Listen and serve until stopped, then exit the process."""
@@ -448,6 +451,7 @@ class _Stored:
     matches: Sequence[StoredMatch] = ()
     tournaments: Sequence[StoredTournament] = ()
     ladders: Sequence[StoredLadder] = ()
+    unmeasured: Sequence[StoredMatch] = ()
     most_played: Sequence[str] = ()
     ids_end: float = 0.0
 
@@ -480,7 +484,8 @@ def _read_stored(url: str, since: float) -> _Stored:
                 if (stored := database.tournament(each.created.tournament))
             ],
             stored_ladders(database, since - _REMEMBERED_S),
-            list(map(_name_of, reader.most_played())),
+            database.unmeasured(_MOST_UNMEASURED),
+            reader.most_played(),
             database.ids_end(),
         )
     except SQLAlchemyError as error:

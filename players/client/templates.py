@@ -82,7 +82,7 @@ stronger. The last one needs a running server: `playout-server --open{server}`.
 """
 _OWN_GAME = """\
 First copy the module `{module}` of the game into this folder: the commands below and `playout-lab`
-import it from here.
+import it from here. `playout-lab test --file lab.toml` says once that you trust the module.
 
 """
 _GAME = '''"""A game, which you can change into yours: see README.md."""

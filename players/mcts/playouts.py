@@ -224,7 +224,7 @@ def evaluate_leaf(tree: Tree, search: SearchContext, number: int, leaf: int, dep
     return KNOWN
 
 
-@compiled(types.void(TREE, MEMORY, types.int64, types.int64, types.int64), allocates=False)
+@inlined
 def all_moves_as_first(
     tree: Tree, memory: SearchMemory, depth: int, plies: int, outcome: int
 ) -> None:

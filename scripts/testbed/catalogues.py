@@ -56,6 +56,8 @@ def extracted() -> Catalog:
         ):
             place = [(str(folder / path), 0)]
             catalog.add(text, None, place, auto_comments=comments, context=context)
+    for title in (*games.GROUPS.values(), games.OTHERS):
+        catalog.add(title, None, [("games/core", 0)], context=DATA)
     for name in games.names():
         path = f"games/{name}.py"
         if (ROOT / path).exists():  # others are of packages that are installed on this machine

@@ -22,7 +22,7 @@ from playout.ratings.bradley_terry import Ratings
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
-from playout.server.core.handlers.analyses import Analyses, Proofs, Puzzles
+from playout.server.core.handlers.analyses import Analyses, Luck, Proofs, Puzzles
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
@@ -84,6 +84,7 @@ class Hub:
         tournaments = Tournaments(context, sessions)
         self.clusters = tournaments.clusters
         self._proofs = proofs = Proofs(context, tournaments)
+        self._luck = luck = Luck(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context)
@@ -104,6 +105,7 @@ class Hub:
                 seeks.match_over,
                 feed.match_over,
                 bots.match_over,
+                luck.match_over,
                 tournaments.match_over,
                 ladders.match_over,
                 push.match_over,
@@ -252,6 +254,11 @@ class Hub:
         self._recovery.matches(stored, now)
         return self._finish_call(now)
 
+    def measure_luck(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
+        """Have the luck of matches measured that ended before the server was started."""
+        self._luck.restore(stored, now)
+        return self._finish_call(now)
+
     def account_changed(self, account: Account, now: float) -> list[Effect]:
         """Use an account that an operator has changed or added."""
         self._sessions.account_changed(self.accounts.put(account), account, now)
@@ -301,6 +308,7 @@ class Hub:
         """Pass on an analyst's report of a position."""
         self.analyses.reported(report, now)
         self._proofs.reported(report, now)
+        self._luck.reported(report, now)
         return self._finish_call(now)
 
     def store(self, records: Iterable[Record], now: float) -> list[Effect]:

@@ -5,6 +5,7 @@ They block, so they are not for the reactor. They do not write.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -137,9 +138,12 @@ class Reader:
         """Return the names of the games of ended matches, the most frequent first."""
         t = player_totals.c
         ended = sa.func.sum(t.won + t.tied + t.lost)
-        chosen = sa.select(t.game).group_by(t.game).order_by(ended.desc(), t.game)
         with self._database.connect() as connection:
-            return list(connection.scalars(chosen))
+            rows = connection.execute(sa.select(t.game, ended).group_by(t.game).order_by(t.game))
+            counts = Counter[str]()
+            for game, count in rows:
+                counts[game.partition("(")[0]] += count
+        return [name for name, _ in counts.most_common()]
 
     def latest_players(self, most: int) -> list[str]:
         """Return the names of the players that played last, except guests."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
@@ -18,11 +18,13 @@ from msgspec import DecodeError, structs
 
 from playout import games
 from playout.protocol.messages import Fixture, Reason
-from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.protocol.tournament_spec import Sprt, TournamentSpec, loads
 from playout.ratings import evidence, sequential_tests
+from playout.ratings.evidence import GAMES
+from playout.ratings.luck import shares_without_luck
 from playout.ratings.pairs import Key, OpeningError, Pair, PairScore
 from playout.ratings.sequential_tests import Race
-from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
+from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament, luck_from
 from playout.server.tournament import formats, spec_validation
 from playout.server.tournament.format import without_left_out
 
@@ -89,6 +91,12 @@ class Attempt:
         if not (first and second and first.winner and second.winner):
             return None
         return PairScore(_POINTS[first.winner], 1 - _POINTS[second.winner])
+
+    @property
+    def luck(self) -> float | None:
+        """The luck of the entrant that moves first in leg 1; None if that of a leg is not known."""
+        first, second = (self.legs[leg].luck if leg in self.legs else None for leg in LEGS)
+        return None if first is None or second is None else first - second
 
     @property
     def repeated(self) -> bool:
@@ -180,6 +188,8 @@ class Ledger:
         """Note a match that has started or ended. Return whether its end is new."""
         before = self.fixtures.get(fixture.match)
         if before and before.winner is not None:
+            if fixture.luck is not None:
+                self._put_luck(fixture)
             return False
         self.fixtures[fixture.match] = fixture
         key = key_of(fixture)
@@ -219,10 +229,23 @@ class Ledger:
             plies=len(actions),
             error=ended.text.partition(" crashed: ")[2] if ended.reason is Reason.CRASH else "",
             repeated=bool(ended.winner) and self._played.get(digest, key) != key,
+            luck=_total(ended.luck),
         )
         if ended.winner:
             self._played.setdefault(digest, key)
         self.put(fixture)
+        return fixture
+
+    def luck_measured(self, match: str, luck: str | None) -> Fixture | None:
+        """Note the luck of the rolls of an ended match, as it is stored.
+
+        Returns its fixture; None if the luck is not known.
+        """
+        total = _total(luck)
+        if total is None:
+            return None
+        fixture = structs.replace(self.fixtures[match], luck=total)
+        self._put_luck(fixture)
         return fixture
 
     def withdraw(self, entrant: int) -> None:
@@ -303,6 +326,11 @@ class Ledger:
         return not self.running and self.complete_pairs == len(self.pairs)
 
     @property
+    def luck(self) -> Mapping[Key, float]:
+        """The luck of the first entrant of complete pairs, in both matches, where it is known."""
+        return self.format.luck
+
+    @property
     def played(self) -> list[Played]:
         """The complete pairs, in schedule order."""
         found = ((pair, self.results.get(pair.key)) for pair in self.pairs)
@@ -326,7 +354,8 @@ class Ledger:
     def llrs(self) -> Sequence[float]:
         """The LLR of the sequential test after each pair that is evidence; empty without a test.
 
-        Only the pairs before the first open one count: quick matches must not count first.
+        Only the pairs before the first open one count: quick matches must not count first. In a
+        test without luck, a pair is open until its luck is known.
         """
         self._continue_test()
         return self._llrs
@@ -346,17 +375,32 @@ class Ledger:
         if self.spec.betting is None or not self.format.has_race:
             return None
         race = self._race or Race(self.spec.betting, len(self.spec.entrants) - 1)
-        since, self._tested, self._race = self._tested, self.complete_pairs, race
+        since, self._tested, self._race = self._tested, self._testable_pairs, race
         for pair in itertools.islice(self.pairs, since, self._tested):
             repeated = pair.key in self.format.repeated
-            race.add_pair(pair, self.results[pair.key], repeated=repeated)
+            luck = self.luck if self.spec.tests_without_luck else {}
+            race.add_pair(pair, self.results[pair.key], repeated=repeated, luck=luck)
         return race
+
+    @property
+    def _testable_pairs(self) -> int:
+        """The number of pairs before the first one that a test has to wait for."""
+        complete = self.complete_pairs
+        if not self.spec.tests_without_luck:
+            return complete
+        rest = itertools.islice(self.pairs, self._tested, complete)
+        known = itertools.takewhile(lambda pair: pair.key in self.luck, rest)
+        return self._tested + sum(1 for _ in known)
 
     def _continue_test(self) -> None:
         test = self.spec.sprt
         if test is None or not self.format.has_test:
             return
-        since, self._tested = self._tested, self.complete_pairs
+        since, self._tested = self._tested, self._testable_pairs
+        if test.without_luck:
+            if since < self._tested:
+                self._test_without_luck(test)
+            return
         new = [
             (pair, self.results[pair.key])
             for pair in itertools.islice(self.pairs, since, self._tested)
@@ -368,6 +412,29 @@ class Ledger:
             self._frequencies = tuple(map(sum, zip(self._frequencies, counts, strict=True)))
             self._llrs += curve
             self._accepted = self._accepted or sequential_tests.verdict(curve, test).accepted
+
+    def _test_without_luck(self, test: Sprt) -> None:
+        """Compute the LLR after each pair again: its variance is that of all pairs before."""
+        tested = itertools.islice(self.pairs, self._tested)
+        played = [
+            (pair, self.results[pair.key])
+            for pair in tested
+            if not self.attempts[pair.key].repeated
+        ]
+        raw = [score.total / GAMES for score in evidence.scores_of(0, played)]
+        shares = shares_without_luck(0, played, self.luck)
+        self._llrs = sequential_tests.curve_without_luck(raw, shares, test)
+        self._accepted = sequential_tests.verdict(self._llrs, test).accepted
+
+    def _put_luck(self, fixture: Fixture) -> None:
+        """Note a fixture of an ended match whose luck is known now."""
+        self.fixtures[fixture.match] = fixture
+        key = key_of(fixture)
+        attempt = self.attempts[key]
+        if fixture.attempt == attempt.number and fixture.leg in attempt.legs:
+            attempt.legs[fixture.leg] = fixture
+            if key in self.results:
+                self._score(key, attempt)
 
     def _forget_pairs(self) -> None:
         """Forget the pairs, so that they are made again."""
@@ -388,6 +455,8 @@ class Ledger:
         if (score := attempt.score) is None:
             return
         self.results[key] = score
+        if (luck := attempt.luck) is not None:
+            self.format.luck[key] = luck
         if attempt.repeated:
             self.format.repeated.add(key)
         if self._known is None:
@@ -397,6 +466,12 @@ class Ledger:
                 self._forget_pairs()
             else:
                 self._known += self.format.more(len(self._known), self.results)
+
+
+def _total(luck: str | None) -> float | None:
+    """Return the luck of all rolls from its stored text."""
+    rolls = luck_from(luck)
+    return None if rolls is None else sum(rolls)
 
 
 def key_of(fixture: Fixture) -> Key:

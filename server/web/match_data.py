@@ -91,7 +91,8 @@ class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 class MatchResult(Struct, frozen=True, kw_only=True):
     """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result.
 
-    `missing`: the player who never made a first move, if the match ended for that.
+    `missing`: the player who never made a first move, if the match ended for that. `luck` is that
+    of player 1 in each roll after the opening, in points: null until it is measured.
     """
 
     winner: int
@@ -100,6 +101,7 @@ class MatchResult(Struct, frozen=True, kw_only=True):
     text: str
     missing: Seat | None
     at: float
+    luck: tuple[float, ...] | None = None
 
 
 class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -208,7 +210,7 @@ def _data(
             _position_data(position.at(ply), moves[ply - 1] if ply else None)
             for ply in range(position.ply + 1)
         ),
-        result=ended and converted(MatchResult, ended),
+        result=ended and converted(MatchResult, ended, luck=ended.luck_of_rolls),
     )
 
 
@@ -312,8 +314,10 @@ class MatchLookup:
     def _cached(self, match: str) -> MatchData | None:
         """The cached data of a match, unless it has other moves by now or has ended."""
         data, room = self._cache.get(match), self._hub.rooms.get(match)
-        if data is None or data.result:
-            return data
+        if data is None:
+            return None
+        if data.result:  # it is read again until the luck of its rolls is known
+            return data if data.key is None or data.result.luck is not None else None
         known = tuple(each.action for each in data.positions[1:])
         return data if room and known == room.match.position.moves else None
 

@@ -62,6 +62,7 @@ KINDS: dict[str, Any] = {
     "bracket round": report.BracketRound,
     "setting": report.ReportSetting,
     "standing": report.Standing,
+    "without luck": report.WithoutLuck,
     "match counts": report.MatchCounts,
     "cell": report.CrosstableCell,
     "estimate": report.Estimate,

@@ -404,7 +404,7 @@ def test_competitions_on_several_disks_with_names_of_their_own(tmp_path: Path) -
         other = Cup(Path(memory), name="other", game="tic_tac_toe", more='roster = "class.csv"')
         other.file.write_text(other.file.read_text().replace('"House"', '"Yardstick"'))
         (Path(memory) / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
-        cup = Cup(tmp_path, also=other.file, changed={"playout.competition.uploads.SILENT_S": 2})
+        cup = Cup(tmp_path, also=other.file, changed={"playout.bots.uploads.SILENT_S": 2})
         cup.account("Ada")
         cup.account("House")
         with cup.running() as server, contextlib.ExitStack() as sockets:

@@ -29,7 +29,8 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
 
     async def work() -> None:
         homes = str(tmp_path / "laboratories")
-        words = ("mcp", "--folder", str(made.top), "--laboratories", homes)
+        words = ("mcp", "--folder", str(made.top), "--laboratories", homes,
+                 "--file", str(made.top / "lab.toml"))  # fmt: skip
         async with tools_of("playout-lab", words, tmp_path) as call:
             names = [tool.name for tool in (await call.client.list_tools()).tools]
             assert names == re.findall(r"^\| `(\w+)\(", LABORATORY, re.MULTILINE)
@@ -39,6 +40,8 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
             assert "no test yet" in await call.error("losses")
             status = await call("submit_candidate", versions=["--help"])
             assert "'--help' is not a revision of git" in status["output"][-1]
+            for player in ("random", "bot:Bot", "engine(file=x.toml)"):
+                assert "is a player" in await call.error("submit_candidate", versions=[player])
             made.write({"lab.toml": "games = []\n"})
             await until_stronger(call, made)
 
@@ -48,7 +51,8 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
 def test_a_signal_ends_the_tools_without_a_file(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(LAB)
     (copies := tmp_path / "copies").mkdir()
-    words = ["mcp", "--folder", str(tmp_path), "--laboratories", str(tmp_path / "laboratories")]
+    words = ["mcp", "--folder", str(tmp_path), "--laboratories", str(tmp_path / "laboratories"),
+             "--file", str(tmp_path / "lab.toml")]  # fmt: skip
     client = {"name": "a", "version": "1"}
     parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
     first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}

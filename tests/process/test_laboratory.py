@@ -39,15 +39,18 @@ def lab(made: BotRepository, tmp_path: Path) -> Lab:
 
     def call(command: str, *words: str, folder: str = "", how: Lab = run) -> tuple[int, str]:
         homes = ("--laboratories", str(tmp_path / "laboratories"))
-        more = {"new": (), "list": homes, "losses": homes}.get(command, (*homes, "--http", "none"))
-        return how("playout-lab", command, *words, "--folder", str(made.top / folder), *more)
+        conditions = made.top / folder / "lab.toml"
+        file = ("--file", str(conditions)) if conditions.exists() and "--file" not in words else ()
+        more = {"new": (), "list": homes, "losses": homes}
+        given = more.get(command, (*homes, *file, "--http", "none"))
+        return how("playout-lab", command, *words, "--folder", str(made.top / folder), *given)
 
     return call
 
 
 def journal_of(folder: Path) -> Journal:
-    (home,) = (folder / "laboratories").iterdir()
-    return Journal(home)
+    (home,) = folder.glob("laboratories/*/journal.jsonl")
+    return Journal(home.parent)
 
 
 def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
@@ -146,7 +149,8 @@ def test_what_cannot_be_tested_is_undecided_with_a_reason(made: BotRepository, l
 def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_path: Path) -> None:
     made.write({"bot.py": f"# the same\n{RANDOM}"})
     words = ("playout-lab", "test", "--folder", str(made.top), "--http", "none", "--elo1", "20",
-             "--laboratories", str(tmp_path / "laboratories"), "--pairs", "2000")  # fmt: skip
+             "--laboratories", str(tmp_path / "laboratories"), "--pairs", "2000",
+             "--file", str(made.top / "lab.toml"))  # fmt: skip
 
     def database() -> Path | None:
         return next(tmp_path.glob("laboratories/*/tests/000001/matches.db"), None)

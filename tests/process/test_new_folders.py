@@ -48,7 +48,10 @@ def test_the_laboratory_knows_the_game_of_a_file(own: Path) -> None:
     conditions = (own / "lab.toml").read_text()
     assert 'games = ["my_game:MyGame"]' in conditions
     code, output = lab_test(own, ".", ".")
+    assert (code, "games can run or read something outside of the sandbox" in output) == (2, True)
+    code, output = lab_test(own, ".", ".", "--file", "lab.toml")
     assert (code, "has the same files" in output) == (1, True), output
+    assert lab_test(own, ".", ".") == (code, output), "the file is trusted now"
     (own / "lab.toml").unlink()
     code, output = run("playout-lab", "new", "--game", "my_game:MyGame", cwd=own)
     assert code == 0, output
@@ -59,7 +62,7 @@ def test_the_laboratory_knows_the_game_of_a_file(own: Path) -> None:
 def test_the_laboratory_plays_the_game_of_a_file(own: Path) -> None:
     shutil.copytree(own, own.parent / "old")
     (own / "my_bot.py").write_text("# new\n" + (own / "my_bot.py").read_text())
-    code, output = lab_test(own, "../old", ".")
+    code, output = lab_test(own, "../old", ".", "--file", "lab.toml")
     assert (code, "a larger --pairs continues it" in output) == (125, True), output
 
 

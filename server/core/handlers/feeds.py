@@ -46,7 +46,8 @@ LISTED = 200
 #: The fixtures that a new watcher is sent in a slice.
 FIXTURES_A_SLICE = 500
 
-_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
+_NO_TOTALS = LobbyTotals(0, 0, 0, 0, 0, {})
+_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=_NO_TOTALS)
 _NO_NEWS = News()
 
 
@@ -160,6 +161,7 @@ class LobbyFeed:
                 spectators=roles["spectator"],
                 seeks=len(self._lobby),
                 matches=len(rooms),
+                games=dict(Counter(str(each.match.game).partition("(")[0] for each in rooms)),
             ),
         )
 

@@ -21,7 +21,7 @@ import {
   statusText,
   takebackText,
 } from "./match_text.js";
-import { withMove } from "./move_selection.js";
+import { withMove, withWays } from "./move_selection.js";
 import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
@@ -77,6 +77,8 @@ class MatchPage {
   /** When that move was sent, and the position as it is drawn meanwhile. */
   #sentAt = 0;
   #sentView = null;
+  /** The actions that follow the move that was sent, and the ply of the first of them. */
+  #further = { ply: -1, actions: [] };
   /** A move whose connection was lost before the server confirmed it: {ply, action}. */
   #unconfirmed = null;
   /** The players that are not connected, by seat: until when they may come back, null for no limit. */
@@ -106,7 +108,7 @@ class MatchPage {
       choices: part("choices"),
       dice: part("dice"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
-      onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
+      onChoose: (...actions) => this.#counting?.choose(actions[0]) || this.#lesson?.play(actions) || this.#study.play(actions) || this.#play(...actions),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
@@ -249,13 +251,16 @@ class MatchPage {
     part("entry-fault").textContent = fault ?? "";
     if (!move) return field.select();
     field.value = "";
-    this.#play(move.action);
+    this.#play(move.action, ...(move.actions ?? []));
   }
 
-  async #play(action) {
+  /** Play a move; `actions` follow it in a capture of several pieces. */
+  async #play(action, ...actions) {
     this.#go(Infinity);
     const { board, last, legalMoves, positions, seat } = this.#record;
-    const { cells } = legalMoves.find((each) => each.action === action) ?? { cells: [] };
+    const isChosen = (each) => each.action === action && (each.actions ?? []).join() === actions.join();
+    const { cells } = withWays(legalMoves).find(isChosen) ?? { cells: [] };
+    this.#further = { ply: last + 1, actions };
     this.#sent = last;
     this.#sentAt = seconds();
     this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
@@ -266,8 +271,16 @@ class MatchPage {
       this.#unconfirmed = { ply: last, action };
       return;
     }
+    if (this.#sent !== last) return; // the next action of the move is on its way
     this.#sent = -1;
     this.#show();
+  }
+
+  /** Play the next action of a move of several, if this is its turn. */
+  #playFurther() {
+    const { ply, actions: [action, ...others] } = this.#further;
+    const { last, legalMoves } = this.#record;
+    if (ply === last && legalMoves.some((each) => each.action === action)) this.#play(action, ...others);
   }
 
   /** Pass where nothing else is possible, after the roll was seen. */
@@ -399,7 +412,7 @@ class MatchPage {
     this.#unconfirmed = null;
     if (move) this.#sent = -1;
     if (move && event.seat && event.moves.length === move.ply && event.to_move === event.seat) {
-      queueMicrotask(() => this.#play(move.action));
+      queueMicrotask(() => this.#play(move.action, ...this.#further.actions));
     }
     this.#browser.extend(this.#record.last);
     this.#isConnected = true;
@@ -419,6 +432,7 @@ class MatchPage {
     this.#show();
     if (this.#record.toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
     this.#announceMove(event, this.#record.positions[before].view);
+    this.#playFurther();
   }
 
   #takenBack(event) {

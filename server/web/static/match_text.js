@@ -1,5 +1,6 @@
 // Parses typed moves, and describes moves and results. Uses no element of a page.
 
+import { withWays } from "./move_selection.js";
 import { gettext, listText, ngettext, numberText, told } from "./texts.js";
 
 const LISTED = 12;
@@ -30,7 +31,8 @@ export function parseMove(text, legalMoves) {
   if (!wanted) return { fault: gettext("Type a move first.") };
   const words = (name) => name.toLowerCase().split(/\s+/).toSorted().join(" ");
   const isWanted = ({ name }) => words(name) === words(wanted);
-  const move = legalMoves.find(({ name }) => name === wanted) ?? legalMoves.find(isWanted);
+  const all = withWays(legalMoves);
+  const move = all.find(({ name }) => name === wanted) ?? all.find(isWanted);
   if (move) return { move };
   const names = legalMoves.slice(0, LISTED).map(({ name }) => name);
   const values = { text: wanted.slice(0, 20), moves: listText(names), num: legalMoves.length - LISTED };

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import stat
 import subprocess
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -159,6 +161,101 @@ def test_a_submodule_and_a_link_are_refused(made: BotRepository, tmp_path: Path)
         files(around(nested.top), around(nested.top).working_tree())
 
 
+def other_work_tree(made: BotRepository) -> None:
+    made.git("config", "core.worktree", str(made.top.parent))
+    (made.top.parent / "elsewhere").mkdir()
+    made.git("config", "core.worktree", str(made.top.parent / "elsewhere"))
+
+
+def other_owner(made: BotRepository) -> None:
+    if os.geteuid():
+        pytest.skip("only root changes the owner of a file")
+    os.chown(made.top, 12345, 12345)
+
+
+def line_break(made: BotRepository) -> Path:
+    made.commit({"line\nbreak/bot.py": "1"})
+    return made.top / "line\nbreak"
+
+
+def not_utf8(made: BotRepository) -> Path:
+    folder = Path(os.fsdecode(os.fsencode(made.top) + b"/\xff"))
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (other_work_tree, "in another folder, '.*elsewhere', by its setting core.worktree"),
+        (other_owner, "dubious ownership .* if you trust it, run: git config --global --add safe"),
+        (line_break, r"the path '.*line\\nbreak' has a line break"),
+        (not_utf8, "is not UTF-8: rename it"),
+        (lambda made: made.git("config", "include.path", __file__), "git: bad config line 1"),
+    ],
+)
+def test_a_repository_that_is_not_read_gets_a_sentence(
+    made: BotRepository, change: Callable[[BotRepository], Path | None], reason: str
+) -> None:
+    folder = change(made)
+    with pytest.raises(SourceError, match=reason):
+        around(folder if isinstance(folder, Path) else made.top)
+
+
+def commit_tree(made: BotRepository, tree: str) -> str:
+    commit = made.git("commit-tree", "-m", "a tree", tree).strip()
+    made.git("update-ref", "HEAD", commit)
+    return commit
+
+
+def tree_of(made: BotRepository, kind: str, identity: str, *names: str) -> str:
+    mode = {"blob": "100644", "tree": "040000"}[kind]
+    lines = "".join(f"{mode} {kind} {identity}\t{name}\n" for name in names)
+    done = subprocess.run(
+        ("git", "mktree"), cwd=made.top, input=lines, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree"])
+def test_few_objects_with_a_trillion_files_are_not_read(made: BotRepository, kind: str) -> None:
+    tree = made.git("rev-parse", "HEAD:bot.py" if kind == "blob" else "HEAD:lib").strip()
+    for level in range(12):
+        tree = tree_of(made, kind if level == 0 else "tree", tree, *map(str, range(10)))
+    commit = commit_tree(made, tree)
+    repository = around(made.top)
+    with pytest.raises(SourceError, match="more than 2000 files and folders"):
+        repository.tree(commit)
+    assert files(repository, repository.working_tree()) == BOT
+
+
+def test_a_working_tree_is_measured_before_it_is_read(made: BotRepository) -> None:
+    with (made.top / "large").open("wb") as file:
+        file.truncate(2**40)
+    os.mkfifo(made.top / "pipe")
+    with pytest.raises(SourceError, match=r"more than 1024 MiB: name .* in .gitignore"):
+        around(made.top).working_tree()
+    made.write({".gitignore": "large\n"})
+    repository = around(made.top)
+    assert files(repository, repository.working_tree()) == BOT | {".gitignore": "large\n"}
+    made.write({f"many/{number}": "" for number in range(2001)})
+    with pytest.raises(SourceError, match="more than 2000 files and folders"):
+        around(made.top).working_tree()
+
+
+def test_paths_are_shown_without_commands_to_the_terminal(made: BotRepository) -> None:
+    BotRepository(made.top / "in\x1b[31mner").commit(BOT)
+    repository = around(made.top)
+    with pytest.raises(SourceError, match=r"^in \[31mner is a submodule"):
+        files(repository, repository.working_tree())
+
+
+def test_an_empty_folder_has_no_version(made: BotRepository) -> None:
+    made.write({"empty/lab.toml": "games = ['nim']\n"})
+    with pytest.raises(SourceError, match="empty has no files that git would add"):
+        around(made.top / "empty").working_tree()
+
+
 HOOKS = ("pre-commit", "post-checkout", "post-index-change", "reference-transaction", "fsmonitor")
 
 
@@ -179,9 +276,15 @@ def hostile(made: BotRepository, marker: Path) -> None:
         "core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process",
         "diff.evil.command", "diff.evil.textconv", "core.sshCommand", "core.askPass", "core.pager",
         "core.gitProxy", "core.alternateRefsCommand", "core.editor", "tar.tar.command",
-        "credential.helper", "uploadpack.packObjectsHook",
+        "credential.helper", "uploadpack.packObjectsHook", "diff.external", "core.gitProxy",
+        "gpg.program", "sequence.editor",
     ):  # fmt: skip
         made.git("config", key, str(program))
+    for command in ("rev-parse", "archive", "add", "ls-files", "ls-tree", "read-tree"):
+        made.git("config", f"alias.{command}", f"!{program}")
+    (made.top.parent / "included").write_text(f"[core]\n\tfsmonitor = {program}\n")
+    made.git("config", "include.path", str(made.top.parent / "included"))
+    made.git("update-ref", f"refs/heads/--upload-pack={program}", "HEAD")
     made.git("config", "filter.evil.required", "true")
     made.git("config", "core.hooksPath", str(made.top.parent / "hooks"))
     made.git("config", "remote.origin.url", "ext::" + str(program))
@@ -204,10 +307,12 @@ def test_a_hostile_repository_runs_nothing_and_changes_no_file(
 ) -> None:
     marker = tmp_path / "marker"
     hostile(made, marker)
-    made.write({"new.py": "n"})
+    made.write({"new.py": "n", "--exec=run": "o"})
+    (made.top / "lab.toml").symlink_to("/dev/zero")
     repository = around(made.top)
     commit = repository.commit("HEAD")
     assert commit
+    assert repository.commit(f"--upload-pack={made.top.parent / 'run'}") == commit
     assert files(repository, repository.tree(commit))["bot.py"] == "$Format:%H$ $Id$\n"
     dirty = files(repository, repository.working_tree())
     assert dirty["secret"] == "kept"

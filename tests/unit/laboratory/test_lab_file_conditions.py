@@ -12,6 +12,7 @@ from playout.laboratory import lab_file
 from playout.laboratory.trial import FEWEST_OPENINGS, unused
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.opening_generator import shuffled
+from playout.server.organizer.spec_file import SpecFileError
 
 GAME = """\
 from playout.games.nim import Nim
@@ -56,3 +57,38 @@ def test_a_confirmation_uses_other_openings_than_its_test() -> None:
     assert unused(Openings(lines={"nim": given}, order="in_order"), 7, 5).lines["nim"] == given[5:]
     assert unused(Openings(lines={"nim": given}), 7, 21).lines["nim"] == given
     assert unused(Openings(plies=4), 7, 21) == Openings(plies=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('games = ["mine:Mine"]', "games"),
+        ('games = ["nim"]\nisolate = "never"', "isolate"),
+        ('games = ["nim"]\nbuild_hosts = ["10.0.0.1:80"]', "build_hosts"),
+        ('games = ["nim"]\n[sandbox]\ncommand = "./run"', "sandbox.command"),
+        ('games = ["nim"]\n[sandbox]\nreads = ["/"]\nuses = "x"', "sandbox.reads and sandbox.u"),
+        ('games = ["nim"]\n[sandbox]\nwithout = ["seccomp"]', "sandbox.without"),
+    ],
+)
+def test_a_file_of_somebody_else_does_not_weaken_the_sandbox(
+    tmp_path: Path, text: str, key: str
+) -> None:
+    (tmp_path / "mine.py").write_text("raise SystemExit('it was imported')")
+    path = tmp_path / "lab.toml"
+    path.write_text(text)
+    with pytest.raises(SpecFileError, match=rf"lab.toml: {key}\w* can run .* by --file {path}"):
+        lab_file.read(path, {}, tmp_path, trusted=False)
+    path.write_text('games = ["nim"]\n[sandbox]\nmemory_mb = 64\n')
+    assert lab_file.read(path, {}, tmp_path, trusted=False).games == ("nim",)
+
+
+def test_a_file_is_trusted_with_its_content_and_at_its_place(tmp_path: Path) -> None:
+    path, homes = tmp_path / "lab.toml", tmp_path / "laboratories"
+    path.write_text("x")
+    assert not lab_file.is_trusted(path, homes)
+    lab_file.trust(path, homes)
+    assert lab_file.is_trusted(path, homes)
+    path.write_text("y")
+    assert not lab_file.is_trusted(path, homes)
+    (tmp_path / "other.toml").write_text("x")
+    assert not lab_file.is_trusted(tmp_path / "other.toml", homes)

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 
-from playout.competition.uploads import (
+from playout.bots.uploads import (
     MOST_CONNECTIONS,
     MOST_OF_ACCOUNT,
     MOST_UPLOADS,

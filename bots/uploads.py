@@ -22,7 +22,6 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 from twisted.web.server import Request
 
-from playout.competition.submissions import REQUEST_S
 from playout.server.core.accounts import Directory, login_with, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
@@ -31,6 +30,8 @@ from playout.server.web.http_server import Access, HttpChannel, LimitedSite, Ser
 
 #: Seconds in which the head of a request must arrive, and between two bytes of its body.
 SILENT_S = 30
+#: Seconds in which an upload must arrive completely.
+REQUEST_S = 300.0
 #: Maximum number of connections, and uploads at once: of all accounts, and of one.
 MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
 #: An upload that has received fewer bytes a second than this after so many seconds gives way to

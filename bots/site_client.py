@@ -1,0 +1,120 @@
+"""Hands files in to a site of the server over HTTP, with the token of an account."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from playout.commands.connect_options import AccountChoice, ServerAddress
+from playout.commands.options import combined
+from playout.protocol.endpoints import is_loopback
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Seconds in which the site must answer.
+_ANSWER_S = 60.0
+
+
+class SiteUnreachable(click.ClickException):
+    """The site cannot be reached: the same request may succeed later."""
+
+
+def site_option(port: int, what: str, variable: str) -> Callable[[F], F]:
+    """Return a decorator that adds `--site`: an address, by default this `port` on loopback."""
+    return click.option(
+        "--site",
+        default=f"http://127.0.0.1:{port}",
+        envvar=variable,
+        show_default=True,
+        show_envvar=True,
+        metavar="URL",
+        help=f"Address of the {what} of the server.",
+    )
+
+
+def sending_options(port: int, what: str, variable: str) -> Callable[[F], F]:
+    """Return a decorator that adds `--site` and `--insecure`, for a command that sends a token."""
+    text = "Send the token over plain HTTP to another machine."
+    insecure = click.option("--insecure", is_flag=True, help=text)
+    return combined(site_option(port, what, variable), insecure)
+
+
+class SiteClient:
+    """Sends requests to a site as one account. Its methods raise ClickException."""
+
+    def __init__(self, site: str, name: str, token: str) -> None:
+        """`site` is an address below which all paths are."""
+        self.site = site.rstrip("/")
+        credentials = base64.b64encode(f"{name}:{token}".encode()).decode()
+        self._headers = {"Authorization": f"Basic {credentials}"}
+
+    @classmethod
+    def of(
+        cls, site: str, account: AccountChoice, server: ServerAddress, *, insecure: bool
+    ) -> Self:
+        """Return the client of an account on a server. Raises UsageError, ClickException."""
+        if account.name is None or account.guest:
+            raise click.UsageError("handing in needs an account: --name NAME")
+        _require_secret(site, insecure)
+        saved = account.saved(server)
+        token = saved.token() if saved else None
+        if token is None:
+            raise click.ClickException(
+                f"no token of {account.name} on {server} is stored here: give it by PLAYOUT_TOKEN "
+                "or --token-file FILE"
+            )
+        return cls(site, account.name, token)
+
+    def json(self, path: str, content: bytes | None = None) -> dict[str, Any]:
+        """Send a GET request or, with a content, a PUT request; return the answer.
+
+        Raises SiteUnreachable.
+        """
+        try:
+            found: dict[str, Any] = json.loads(self.text(path, content))
+        except ValueError as error:
+            raise click.ClickException(
+                f"{self.site} is no such site of Playout: {error}"
+            ) from error
+        return found
+
+    def text(self, path: str, content: bytes | None = None) -> str:
+        """Return the text of an answer. Raises SiteUnreachable."""
+        url, method = f"{self.site}/{path}", "GET" if content is None else "PUT"
+        try:
+            request = urllib.request.Request(url, content, self._headers, method=method)
+            with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
+                return bytes(answer.read()).decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            raise click.ClickException(_reason(error)) from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise SiteUnreachable(f"{url} cannot be reached: {reason}") from error
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    """Return the error in the body of an answer, which is text or a map with `error`."""
+    text = error.read().decode(errors="replace").strip()
+    if error.headers.get_content_type() == "application/json":
+        text = str(json.loads(text)["error"])
+    return text or str(error)
+
+
+def _require_secret(site: str, insecure: bool) -> None:
+    """Check that nobody can read the token on its way to a site. Raises UsageError."""
+    parts = urlsplit(site)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise click.UsageError(f"--site: write an address such as https://play.example, not {site}")
+    if parts.scheme == "http" and not (insecure or is_loopback(parts.hostname)):
+        raise click.UsageError(
+            f"--site: over plain HTTP, others could read the token on its way to {parts.hostname}; "
+            "use https, or allow it by --insecure"
+        )
