@@ -162,8 +162,8 @@ class StreamConnection(ABC):
     def must_wait(self) -> bool:
         """Whether no more input may be handled now; then this waits for its next turn.
 
-        The first input that comes meanwhile is kept, and no more is read: most clients that wait for
-        their turn have sent one message, and to stop and start reading are two system calls.
+        The first input that comes meanwhile is kept, and no more is read: most clients that wait
+        for their turn have sent one message, and to stop and start reading are two system calls.
         """
         if self._closing:
             return True
