@@ -53,6 +53,7 @@ def journal_of(folder: Path) -> Journal:
     return Journal(home.parent)
 
 
+@pytest.mark.long
 def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
     made: BotRepository, lab: Lab, tmp_path: Path
 ) -> None:
