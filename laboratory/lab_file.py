@@ -131,7 +131,7 @@ def read(
         adjudication=top.take("adjudication", toml_table.table, nothing),
         sandbox=_enforced(isolate, limits, top),
         build_hosts=tuple(
-            top.elements("build_hosts", toml_table.visible(200), "") if "build_hosts" in top else ()
+            top.elements("build_hosts", settings.host, "") if "build_hosts" in top else ()
         ),
         parameters=top.take("parameters", _parameters, ()),
         without_luck=top.take("without_luck", toml_table.truth, default.without_luck),
@@ -139,6 +139,8 @@ def read(
             "evaluation", toml_table.visible(toml_table.LONGEST_PATH), default.evaluation
         ),
     )
+    if conditions.build_hosts and conditions.sandbox and conditions.sandbox.command:
+        top.fault("build_hosts needs bubblewrap: leave out the command of the sandbox", "sandbox")
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
     if "games" not in top:

@@ -288,6 +288,7 @@ def _tested(
                 sys.exit(UNDECIDED)
     if len(kept) == 1:
         sys.exit(UNDECIDED)
+    laboratory.require_players(built)  # before the test is a try
     conditions = laboratory.conditions
     trial = laboratory.journal.begun(
         base.id,
@@ -389,6 +390,7 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
         ]
     except SourceError as error:
         raise click.ClickException(str(error)) from error
+    laboratory.require_players(entrants)
     confirmation = laboratory.journal.begun(
         trial.base,
         (trial.candidates[place - 1],),

@@ -11,6 +11,7 @@ from playout import players
 from playout.bots.archive import digest_of
 from playout.bots.git_source import LAB_FILE, GitRepository, SourceError, home_of
 from playout.bots.packing import files_of, write_tar
+from playout.commands.progress import doing
 from playout.games import SpecError
 from playout.games.core import spec as notation
 from playout.protocol import versions
@@ -99,11 +100,16 @@ class VersionSources:
 
     @staticmethod
     def _is_player(typed: str) -> bool:
+        """Return whether a text is a player. Raises UnknownVersion for wrong options."""
         try:
             wanted = notation.parse(typed)
+            if wanted.name in players.names():
+                with doing(f"Loading {wanted.name}"):
+                    notation.bind(players.find(wanted.name), wanted, skip=1)
+                return True
         except SpecError as error:
             raise UnknownVersion(str(error)) from error
-        return ":" in wanted.name or wanted.name in players.names()
+        return ":" in wanted.name
 
     def _repository(self) -> GitRepository:
         if self.repository is None:

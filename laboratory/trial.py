@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec, loads
-from playout.ratings.opening_generator import shuffled
+from playout.ratings.book import Book
+from playout.ratings.pairs import Pair
 from playout.server.organizer import spec_file
 from playout.server.organizer.console import LineDisplay, LiveDisplay, TournamentDisplay, duration
 from playout.server.organizer.launch import ServerChoice, notes, played, prepare_database
@@ -143,15 +144,21 @@ STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 FEWEST_OPENINGS = 64
 
 
-def unused(openings: Openings, seed: int, played: int) -> Openings:
-    """Return the given openings that remain after the first `played` pairs of a test.
+def unused(openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]) -> Openings:
+    """Return the given openings without those of the `pairs` of a test.
 
-    The test had this seed. A game with fewer than FEWEST_OPENINGS remaining ones keeps all.
+    A game with fewer than FEWEST_OPENINGS other ones keeps all.
     """
     lines, fens = dict(openings.lines), dict(openings.fens)
+    most: dict[str, int] = {}
+    for each in pairs:
+        most[each.game] = max(most.get(each.game, 0), each.opening)
     for game, given in openings.lines.items():
-        both = list(zip(given, fens.get(game) or itertools.repeat(""), strict=False))
-        left = list(shuffled(both, seed) if openings.order == "shuffled" else both)[played:]
+        book = Book(game, test.openings, test.seed)
+        count = most.get(game, -1) + 1 if game in test.openings.lines else 0
+        used = {(book[number], book.fen_of(number)) for number in range(count)}
+        both = zip(given, fens.get(game) or itertools.repeat(""), strict=False)
+        left = [each for each in both if each not in used]
         if len(left) >= FEWEST_OPENINGS:
             lines[game] = tuple(opening for opening, _ in left)
             if game in fens:
@@ -253,19 +260,25 @@ class Laboratory:
             values["sandbox"] = sandbox_table(sandbox)
         spec = spec_file.valid(values, self._folder)
         if rounds:
-            played = next(each.pairs for each in self.journal if each.number == trial.of)
-            openings = unused(spec.openings, conditions.seed, played)
-            spec = replace(spec, openings=openings)
-        if players := tuple(each for each in spec.entrants if each.player):
-            spec_file.check(replace(spec, entrants=players), self._folder)
+            test = next(each for each in self.journal if each.number == trial.of)
+            with contextlib.closing(Database(self._database(test), only_read=True)) as stored:
+                ledger = stored_ledger(stored_tournament(stored, None))
+            spec = replace(spec, openings=unused(spec.openings, ledger.spec, ledger.pairs))
         return spec
+
+    def require_players(self, entrants: Iterable[Built]) -> None:
+        """Raise SpecFileError unless the players among the entrants can play the games."""
+        players = tuple(each for each, _ in entrants if each.player)
+        if players:
+            games = self.conditions.games
+            spec_file.check(TournamentSpec("players", games, "match", players), self._folder)
 
     def play(self, trial: VersionTest, spec: TournamentSpec, budget: int) -> Ledger:
         """Play a test, or go on with it, until it is decided or has `budget` pairs.
 
         Raises NotPlayed if it is interrupted or fails.
         """
-        database = f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
+        database = self._database(trial)
         prepare_database(database)
         with contextlib.closing(Database(database)) as stored:
             tournament = None
@@ -298,6 +311,9 @@ class Laboratory:
             if runner.code or runner.progress is None:
                 raise NotPlayed(UNDECIDED if runner.code == 1 else runner.code)
             return runner.progress.ledger
+
+    def _database(self, trial: VersionTest) -> str:
+        return f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
 
     def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""

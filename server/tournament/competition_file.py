@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
@@ -27,7 +26,6 @@ BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
 #: The team of administrators: its bots are tested, and play on no ladder and in no final.
 STAFF = "Staff test"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
-_HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
 _SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -187,7 +185,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         protocols=protocols,
         builds=table.take("builds", toml_table.truth, True),
         build_hosts=tuple(
-            table.elements("build_hosts", _host, "") if "build_hosts" in table else ()
+            table.elements("build_hosts", settings.host, "") if "build_hosts" in table else ()
         ),
         submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), 16),
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
@@ -290,18 +288,6 @@ def _cluster(top: TomlTable, folder: Path) -> LadderCluster:
         ca=folder / ca if ca else None,
     )
     table.close()
-    return found
-
-
-def _host(value: object) -> str:
-    """Return a host, which may have a port and an address; raise ValueError for other values."""
-    found = toml_table.text(value).lower()
-    name, equals, address = found.partition("=")
-    parts = _HOST.fullmatch(name)
-    if not parts or not 0 < int(parts[2] or 443) <= 65535:
-        raise ValueError(f"must be a host, as in pypi.org or 10.0.0.1:3141, not {value!r}")
-    if equals:
-        ip_address(address)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from playout.protocol.tournament_spec import Betting, Openings, Sprt
 from playout.ratings.sequential_tests import EProcess
 from playout.server.model.records import LuckMeasured, TournamentEnded
 from playout.server.tournament.ledger import Ledger
+from playout.server.tournament.report import writer
 from playout.server.tournament.results import Results
 from support.hub_harness import HubHarness, MemoryClient
 from support.tournaments import (
@@ -62,6 +64,34 @@ def test_a_tournament_waits_for_the_luck_of_its_matches() -> None:
     assert both.without_luck
     assert both.without_luck.score == pytest.approx((score.total - 0.75) / 2)
     assert (both.without_luck.pairs, both.without_luck.low) == (1, None)
+    report = Results(ledger).report()
+    csv = writer("csv")(report).splitlines()
+    assert csv[0].endswith(",without_luck,without_luck_low,without_luck_high")
+    shares = [float(line.split(",")[-3]) for line in csv[1:]]
+    assert sum(shares) == 1
+    assert both.without_luck.score in shares
+    assert "score without luck" in writer("html")(report)
+    assert json.loads(writer("json")(report))["standings"][0]["without_luck"]["pairs"] == 1
+
+
+def test_a_report_shows_the_interval_of_scores_without_luck() -> None:
+    """Of two pairs with the shares 0.4 and 0.6."""
+    harness = HubHarness()
+    _, bots = playing(harness, rounds=2)
+    while not is_over(harness):
+        bots.play(1)
+        while harness.lucks:
+            stored = stored_tournament(harness.stored)
+            (match,) = (each for each in stored.matches if each.ended and not each.ended.luck)
+            assert match.ended
+            share = 0.4 if (match.started.fixture or "").startswith("1.1.1.") else 0.6
+            is_first = match.started.players[0] == NAMES[0]
+            harness.measured((match.ended.returns[0] - (share if is_first else 1 - share),))
+    (both,) = Results(Ledger.restored(stored_tournament(harness.stored))).head_to_heads()
+    assert both.without_luck
+    assert both.without_luck.score == pytest.approx(0.5)
+    assert both.without_luck.high == pytest.approx(0.5 + 12.7062 * 0.1, abs=1e-3)
+    assert both.without_luck.variance == pytest.approx(0.02)
 
 
 def test_matches_without_rolls_have_no_luck() -> None:
