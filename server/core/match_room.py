@@ -505,9 +505,11 @@ class MatchRoom:
         if (seat := self.seat_of(session)) is None:
             return
         others = [each for each in self.seats if each is not session and each.has_views]
-        self._context.send_to_all(others, self._presence(seat, now))
         views = [each for each in self.spectators if each.has_views]
-        self._context.send_to_spectators(views, self._presence(seat, now))
+        if others or views:
+            presence = self._presence(seat, now)
+            self._context.send_to_all(others, presence)
+            self._context.send_to_spectators(views, presence)
 
     def send_absences(self, session: Session, now: float) -> None:
         """Send a session with views the players that are not connected."""
