@@ -114,8 +114,17 @@ class Builder:
 
         The root of the result is relative to the folder.
         """
-        found = await self._unpacked(self._folder / "upload", name, "code")
+        archive = self._folder / "upload"
+        found = msgspec.json.decode(await self._unpacked(archive, name, "code"), type=Unpacked)
         return msgspec.structs.replace(found, root=str(Path("code", found.root)))
+
+    async def unpack_versions(self, name: str) -> list[str]:
+        """Unpack the upload, an archive with a folder for each version, to the folder `code`.
+
+        Returns the names of the folders. Raises StageFault.
+        """
+        found = await self._unpacked(self._folder / "upload", name, "code", "versions")
+        return msgspec.json.decode(found, type=list[str])
 
     async def build(self, root: str, bot: BotFile) -> str:
         """Run the build command of a bot; return the folder of the result. Raises StageFault."""
@@ -167,19 +176,21 @@ class Builder:
             where = (game, row.strip()) if len(terms.games) > 1 else (row.strip(),)
             raise StageFault(f"{', '.join(where)}: {reason}")
 
-    async def _unpacked(self, archive: Path, name: str, target: str) -> Unpacked:
-        """Unpack a file into a folder with the name `target`. Raises StageFault."""
+    async def _unpacked(self, archive: Path, name: str, target: str, *kind: str) -> str:
+        """Unpack a file into a folder with the name `target`; return the result as JSON.
+
+        Raises StageFault.
+        """
         most = str(self._terms.most_mb * UNPACKED * _MB)
-        words = own(
-            "playout.bots.archive:main", str(archive), name, str(self._folder / target), most
-        )
+        where = str(self._folder / target)
+        words = own("playout.bots.archive:main", str(archive), name, where, most, *kind)
         output = self._folder / "unpacked.json"
         fault = await self._run("unpack", words, own_environment(), output)
         text = output.read_text(errors="replace").strip()
         output.unlink()
         if fault:
             raise StageFault(text or f"the file cannot be unpacked: the program {fault}")
-        return msgspec.json.decode(text, type=Unpacked)
+        return text
 
     async def _run(
         self,

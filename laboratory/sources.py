@@ -90,7 +90,7 @@ class VersionSources:
             label = commit[:7] if typed == "HEAD" or commit.startswith(typed) else typed
             return self._of_tree(self.repository, self.repository.tree(commit), label)
         if folder.is_dir():
-            return self._of_folder(folder, typed)
+            return self.of_folder(folder, typed)
         if _PLAYER.fullmatch(typed) and self._is_player(typed):
             identity = versions.of_player(typed, files_in(self._folder), installed())
             return Version(identity, typed, player=typed)
@@ -128,7 +128,8 @@ class VersionSources:
         return Version(tree, label, pack=pack)
 
     @staticmethod
-    def _of_folder(folder: Path, label: str) -> Version:
+    def of_folder(folder: Path, label: str) -> Version:
+        """Return the version that the files of a folder are. Raises SourceError without files."""
         try:
             files = [each for each in files_of(folder) if each.name != LAB_FILE]
             identity = digest_of(folder, files)

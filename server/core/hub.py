@@ -84,8 +84,8 @@ class Hub:
         tournaments = Tournaments(context, sessions)
         self.clusters = tournaments.clusters
         self._proofs = proofs = Proofs(context, tournaments)
-        self._luck = luck = Luck(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
+        self._luck = luck = Luck(context, tournaments, ladders)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context)
         push = PushNotices(context)
