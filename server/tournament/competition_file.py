@@ -25,6 +25,8 @@ from playout.server.tournament.spec_validation import MOST_GAMES
 BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
 #: The team of administrators: its bots are tested, and play on no ladder and in no final.
 STAFF = "Staff test"
+#: Names of competitions that are addresses of their site.
+RESERVED = ("static", "texts")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
@@ -163,6 +165,8 @@ def _competition(table: TomlTable, path: Path) -> Competition:
             f"the file's name, {path.stem!r}, must be at most 32 letters a-z, digits, - and _: it "
             "is part of addresses"
         )
+    if path.stem in RESERVED:
+        table.fault(f"the file's name, {path.stem!r}, is an address of the site: choose another")
     opens = table.take("opens", _moment, _EARLIEST)
     deadline = table.need("deadline", _moment, datetime.max.replace(tzinfo=UTC))
     if opens >= deadline:

@@ -24,7 +24,7 @@ from playout.ratings.evidence import GAMES
 from playout.ratings.luck import shares_without_luck
 from playout.ratings.pairs import Key, OpeningError, Pair, PairScore
 from playout.ratings.sequential_tests import Race
-from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament, luck_from
+from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament, total_luck
 from playout.server.tournament import formats, spec_validation
 from playout.server.tournament.format import without_left_out
 
@@ -229,7 +229,7 @@ class Ledger:
             plies=len(actions),
             error=ended.text.partition(" crashed: ")[2] if ended.reason is Reason.CRASH else "",
             repeated=bool(ended.winner) and self._played.get(digest, key) != key,
-            luck=_total(ended.luck),
+            luck=total_luck(ended.luck),
         )
         if ended.winner:
             self._played.setdefault(digest, key)
@@ -241,7 +241,7 @@ class Ledger:
 
         Returns its fixture; None if the luck is not known.
         """
-        total = _total(luck)
+        total = total_luck(luck)
         if total is None:
             return None
         fixture = structs.replace(self.fixtures[match], luck=total)
@@ -466,12 +466,6 @@ class Ledger:
                 self._forget_pairs()
             else:
                 self._known += self.format.more(len(self._known), self.results)
-
-
-def _total(luck: str | None) -> float | None:
-    """Return the luck of all rolls from its stored text."""
-    rolls = luck_from(luck)
-    return None if rolls is None else sum(rolls)
 
 
 def key_of(fixture: Fixture) -> Key:

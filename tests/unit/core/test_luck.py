@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from playout.protocol.messages import Notice
 from playout.protocol.tournament_spec import Betting, Openings, Sprt
 from playout.ratings.sequential_tests import EProcess
-from playout.server.model.records import LuckMeasured, TournamentEnded
+from playout.server.ladder.standings import ladder_table
+from playout.server.model.records import LuckMeasured, MatchEnded, MatchStarted, TournamentEnded
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import writer
 from playout.server.tournament.results import Results
 from support.hub_harness import HubHarness, MemoryClient
+from support.ladders import LadderPlay
 from support.tournaments import (
     NAMES,
     Bots,
@@ -180,3 +183,31 @@ def test_a_test_without_luck_counts_pairs_when_their_luck_is_known(terms: dict[s
 
 def curves(ledger: Ledger) -> list[EProcess]:
     return list(ledger.race.processes.values()) if ledger.race else []
+
+
+def test_a_ladder_shows_results_without_luck_also_after_a_restart(tmp_path: Path) -> None:
+    """Ann wins most matches, all by luck: without it she scores 45 % of the points."""
+    play = LadderPlay(tmp_path, {"Ann": 200.0, "Bob": 0.0}, GAME)
+    for name in ("Ann", "Bob"):
+        play.enter(name)
+    shares = []
+    for number in range(8):
+        play.play(1)
+        ended = [each for each in play.harness.stored if isinstance(each, MatchEnded)][-1]
+        first = started_of(play, ended.match).first
+        shares.append(0.45 + 0.01 * number)
+        share = shares[-1] if first == "Ann" else 1 - shares[-1]
+        play.harness.measured((ended.returns[0] - share,))
+    mean = sum(shares) / 8
+    for _ in range(2):
+        table = ladder_table(play.ladder.state, str, (), clock="none")
+        by_name = {each.name: each for each in table.standings}
+        assert by_name["Ann"].without_luck == pytest.approx(mean, abs=1e-4)
+        assert by_name["Bob"].without_luck == pytest.approx(1 - mean, abs=1e-4)
+        assert by_name["Ann"].without_luck_error == pytest.approx(0.0205, abs=1e-4)
+        play.kill()
+
+
+def started_of(play: LadderPlay, match: str) -> MatchStarted:
+    stored = (each for each in play.harness.stored if isinstance(each, MatchStarted))
+    return next(each for each in stored if each.match == match)
