@@ -53,6 +53,7 @@ def journal_of(folder: Path) -> Journal:
     return Journal(home.parent)
 
 
+@pytest.mark.long
 def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
     made: BotRepository, lab: Lab, tmp_path: Path
 ) -> None:
@@ -187,6 +188,15 @@ def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_p
         assert whole
         slots = [each.started.fixture for each in whole.matches if each.ended and each.ended.winner]
         assert len(slots) == len(set(slots)) >= 2 * test.pairs
+
+
+def test_wrong_options_of_a_player_are_found_before_anything_is_built(
+    made: BotRepository, lab: Lab, tmp_path: Path
+) -> None:
+    code, output = lab("test", "HEAD", "uct(simulatoins=3)", how=invoke)
+    assert (code, "did you mean 'simulations'?" in output) == (2, True), output
+    assert not list(tmp_path.glob("laboratories/*/builds"))
+    assert not list(tmp_path.glob("laboratories/*/journal.jsonl"))
 
 
 def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab) -> None:
