@@ -379,7 +379,7 @@ def _columns(cells: list[str]) -> list[str]:
         raise csv.Error(f"{_NEEDED}, not {', '.join(cells)[:100]!r}")
     for place, column in enumerate(columns):
         if column not in _COLUMNS:
-            raise csv.Error(f"has an {spec.unknown('column', cells[place], _COLUMNS)}")
+            raise csv.Error(f"has an {spec.unknown('column', cells[place][:50], _COLUMNS)}")
         if column in columns[:place]:
             raise csv.Error(f"has two columns {column!r}")
     return columns

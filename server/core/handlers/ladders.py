@@ -294,12 +294,16 @@ class Ladders:
         return [self._table(each, at) for each in ladders if each.state.entries]
 
     def table(self, game: str, at: float) -> LadderTable | None:
-        """Return the table of a game's ladder; None if nobody has entered it.
+        """Return the table of a game's ladder; None for a game without one.
 
         `at`: the time in seconds since 1970.
         """
-        ladder = self._ladders.get(game)
-        return self._table(ladder, at) if ladder and ladder.state.entries else None
+        if ladder := self._ladders.get(game):
+            return self._table(ladder, at)
+        offered = self._context.policy.ladders
+        if offered is not None and game not in offered:
+            return None
+        return self._table(self._new(LadderState(game), self._clock(game)), at)
 
     # After a restart.
 
