@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+
+from playout.protocol.messages import FORMS
 
 _WORDS = {
     "str": "a text",
@@ -98,7 +101,7 @@ def _expected(text: str) -> str:
     if found := _MULTIPLE.fullmatch(text):
         return f"{_listed(found[1])} that is a multiple of {found[2]}"
     if found := _PATTERN.fullmatch(text):
-        return f"a text of the form {found[1]}"
+        return FORMS.get(ast.literal_eval(found[1]), f"a text of the form {found[1]}")
     return ""
 
 

@@ -1,7 +1,7 @@
 // The page of a competition: its standings or, for #team=NAME, those of a team; the submissions of
 // one account or that team, and those of all.
 
-import { dropped, packed } from "/folder.js";
+import { dropped, packed } from "/static/folder.js";
 import { html, svg } from "/static/elements.js";
 import { newBoard } from "/static/text_board.js";
 import { gettext, listText, ngettext, numberText, pgettext, told } from "/static/texts.js";

@@ -22,7 +22,7 @@ from playout.games import Description
 from playout.server.web.texts import DATA, RULES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = Path("server/web"), Path("competition/page")
+PAGES = Path("server/web"), Path("competition/page"), Path("laboratory/page")
 CATALOGUES = ROOT / PAGES[0] / "languages"
 _COLUMNS = 100
 

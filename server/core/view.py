@@ -285,14 +285,15 @@ def named(
 
 def legal_moves_of(position: Position) -> tuple[LegalMove, ...]:
     """All legal moves of a position."""
-    view, ways = position.game.view(position.state), position.game.ways(position.state)
+    game, state = position.game, position.state
+    view, ways, name_of = game.view(state), game.ways(state), game.action_name
     long: dict[int, tuple[MoveSequence, ...]] = {}
-    for name, cells, (first, *others) in position.game.long_moves(position.state):
+    for name, cells, (first, *others) in game.long_moves(state):
         long[first] = (*long.get(first, ()), MoveSequence(name, cells, tuple(others)))
     return tuple(
         LegalMove(
             action,
-            position.name(action),
+            name_of(state, action),
             _cells(view, action),
             ways.get(action, ()),
             long.get(action, ()),

@@ -207,7 +207,7 @@ class Api:
     async def _ladder(self, game: str) -> LadderTable:
         table = self._hub.ladders.table(parse_game(game), time.time())
         if table is None:
-            raise HttpError(http.NOT_FOUND, f"nobody has entered a ladder of {game!r}")
+            raise HttpError(http.NOT_FOUND, f"there is no ladder of {game!r} here")
         return table
 
     async def _ladder_player(self, game: str, name: str) -> LadderPlayerHistory:

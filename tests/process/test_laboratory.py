@@ -190,6 +190,15 @@ def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_p
         assert len(slots) == len(set(slots)) >= 2 * test.pairs
 
 
+def test_wrong_options_of_a_player_are_found_before_anything_is_built(
+    made: BotRepository, lab: Lab, tmp_path: Path
+) -> None:
+    code, output = lab("test", "HEAD", "uct(simulatoins=3)", how=invoke)
+    assert (code, "did you mean 'simulations'?" in output) == (2, True), output
+    assert not list(tmp_path.glob("laboratories/*/builds"))
+    assert not list(tmp_path.glob("laboratories/*/journal.jsonl"))
+
+
 def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab) -> None:
     (made.top / "lab.toml").unlink()
     code, output = lab("new", "--game", "hex(size=5)", how=invoke)

@@ -12,6 +12,7 @@ import { MatchRecord } from "./match_record.js";
 import {
   announcement,
   closingText,
+  luckText,
   noteText,
   offerText,
   parseMove,
@@ -575,6 +576,7 @@ class MatchPage {
     const shown = live && !tried ? "" : plyText(record, ply, tried);
     setText(part("note"), shown);
     setText(part("score"), noteText(position.view.note));
+    if (record.board.has_chance) this.#showLuck(ply);
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
       const prisoners = this.#prisonersOf?.(record.positions, ply, seat);
@@ -593,6 +595,15 @@ class MatchPage {
     this.#offers.show(this.#isConnected);
     const news = mine ? gettext("Your turn") : record.opponentsOffer && gettext("An offer");
     document.title = news ? `${news} · ${this.#title}` : this.#title;
+  }
+
+  /** The luck of the roll that led to a position of a finished match. */
+  #showLuck(ply) {
+    const record = this.#record;
+    part("rolls").hidden = !record.over;
+    const roll = record.rolls.find((each) => each.ply === ply - 1);
+    const values = roll?.luck === undefined ? null : { name: record.players[0], luck: luckText(roll.luck) };
+    setText(part("roll-luck"), values ? gettext("Luck of %(name)s in this roll: %(luck)s", values) : "");
   }
 
   /** Players see the analyses when the match is over, others at once. */

@@ -170,6 +170,11 @@ export function sentence(text) {
   return `${ended.charAt(0).toUpperCase()}${ended.slice(1)}`;
 }
 
+/** A luck in points, with its sign. */
+export function luckText(luck) {
+  return `${luck < 0 ? "−" : "+"}${numberText(Math.abs(luck), 3)}`;
+}
+
 /** A rate from 0 to 1 as a percentage. */
 export function percent(rate) {
   return gettext("%(number)s %%", { number: numberText(100 * rate, rate > 0 && rate < 1 ? 1 : 0) });
