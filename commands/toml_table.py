@@ -33,6 +33,8 @@ Check = Callable[[object], T]
 WHOLE = (-(2**63), 2**63 - 1)
 #: The longest path of a file, in characters.
 LONGEST_PATH = 500
+#: Maximum number of bytes of a file.
+_MOST_BYTES = 2**24
 #: Maximum number of faults that are shown, and of characters of a fault and of an unknown key.
 _MOST_SHOWN, _LONGEST, _LONGEST_KEY = 15, 600, 50
 
@@ -334,7 +336,11 @@ def text_of(path: Path, where: str = "") -> str:
     `where`: the name of the file in errors, by default its path.
     """
     try:
-        return decoded(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise TomlError(f"{where or path}: has more than {_MOST_BYTES // 2**20} MiB")
+        return decoded(content)
     except OSError as error:
         raise TomlError(f"{where or path}: {error.strerror}") from error
     except TextFileError as error:

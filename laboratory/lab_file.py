@@ -111,7 +111,9 @@ def is_trusted(path: Path, homes: Path) -> bool:
 
 
 def _mark(path: Path, homes: Path) -> Path:
-    text = os.fsencode(path.resolve()) + b"\0" + path.read_bytes()
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").digest()
+    text = os.fsencode(path.resolve()) + b"\0" + content
     return homes / "trusted" / hashlib.sha256(text).hexdigest()
 
 
@@ -173,7 +175,11 @@ def read(
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
     if "games" not in top:
-        top.fault(f"a laboratory needs games: in {LAB_FILE}, or as --game GAME", "games")
+        top.fault(
+            f"a laboratory needs games: in {LAB_FILE}, which playout-lab new writes, or as "
+            "--game GAME",
+            "games",
+        )
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions

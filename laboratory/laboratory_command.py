@@ -72,6 +72,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 EPILOG = """
 \b
 Examples:
+  playout-player new-bot my_bot              write a first bot in Python, with its lab.toml
   playout-lab new --game connect_four        write lab.toml in the folder of a bot
   playout-lab test                           the working tree against the last commit
   playout-lab test main                      the working tree against a branch
@@ -681,7 +682,7 @@ def new(
 ) -> None:
     """Write lab.toml for a bot, and bot.toml if it needs one and has none.
 
-    Missing options are asked for.
+    Missing options are asked for. Without a bot, playout-player new-bot writes a first one.
     """
     chosen = games or (click.prompt("The game", default="connect_four"),)
     try:

@@ -46,6 +46,8 @@ _PROGRAM = "playout.laboratory.queued_test:main"
 #: Seconds between two looks at whose turn it is, and in which an interrupted test ends: at the end
 #: of a turn, and when this process ends.
 LOOK_S, _END_S, _STOP_S = 0.5, 20.0, 10.0
+#: How many times as long as a usual turn one without a result lasts.
+_LONGEST_TURN = 10
 #: A test whose process fails is played again after these pauses in seconds, then stopped.
 _TRY_AGAIN_S = (2.0, 10.0, 30.0)
 
@@ -71,7 +73,7 @@ def main() -> int:
 
 @dataclass
 class _Run:
-    """A test that is being played: its process, its cores, and when its first match began.
+    """A test that is being played: its process, its cores, and when its turn is over.
 
     `ends_at` is when it is killed, after it was interrupted.
     """
@@ -79,7 +81,7 @@ class _Run:
     test: int
     child: Child
     cores: Collection[int]
-    began_at: float = math.inf
+    over_at: float = math.inf
     ends_at: float = math.inf
 
 
@@ -187,7 +189,7 @@ class QueueHost:
     def _may_end(self, run: _Run, now: float) -> bool:
         test = self.queue.get(run.test)
         is_over = test is None or test.is_over
-        return run.ends_at == math.inf and (is_over or now > run.began_at + self._terms.turn_s)
+        return run.ends_at == math.inf and (is_over or now > run.over_at)
 
     def _interrupt(self, run: _Run, now: float) -> None:
         run.ends_at = now + _END_S
@@ -229,8 +231,9 @@ class QueueHost:
 
     def _told(self, run: _Run, news: TrialNews) -> None:
         test = self.queue.get(run.test)
-        if news.state == "running":  # the turn begins: a start takes seconds on a busy machine
-            run.began_at = min(run.began_at, time.monotonic())
+        if news.state == "running":  # a turn lasts from its first result, so that each has one
+            turn_s = self._terms.turn_s * (1 if news.played else _LONGEST_TURN)
+            run.over_at = min(run.over_at, time.monotonic() + turn_s)
         if test and not test.is_over:  # it may have been stopped meanwhile
             self.queue.put(test, news.state, result=news.result, reason=news.reason)
 

@@ -82,11 +82,15 @@ class TrialOrders(msgspec.Struct, frozen=True):
 
 
 class TrialNews(msgspec.Struct, frozen=True):
-    """The state of a test, from its process; `reason` says why it was stopped."""
+    """The state of a test, from its process; `reason` says why it was stopped.
+
+    `played`: whether a match has ended since the process was started.
+    """
 
     state: State
     result: TrialResult
     reason: str = ""
+    played: bool = False
 
 
 class TrialStopped(Exception):
@@ -120,6 +124,7 @@ class _Run:
         self._result = TrialResult()
         self._due_at = self._report_due_at = 0.0
         self._ended = -1
+        self._played = False
 
     def play(self) -> None:
         """Play to the verdict. Raises TrialStopped, SpecFileError, NotPlayed, MachineError."""
@@ -181,7 +186,7 @@ class _Run:
         except StageFault as fault:
             raise TrialStopped(str(fault)) from fault
         if orders.base not in names or not 2 <= len(names) <= 1 + MOST_CANDIDATES:
-            found = ", ".join(names) or "none"
+            found = beginning(", ".join(names), 100) or "none"
             raise TrialStopped(
                 f"the archive must have a folder {orders.base} and 1 to {MOST_CANDIDATES} others, "
                 f"not {found}"
@@ -219,7 +224,7 @@ class _Run:
 
     def _tell(self, state: State, reason: str = "", **changes: Any) -> None:
         self._result = structs.replace(self._result, **changes)
-        self._parent.say(TrialNews(state, self._result, reason))
+        self._parent.say(TrialNews(state, self._result, reason, self._played))
 
     # The display of the tournament.
 
@@ -228,7 +233,8 @@ class _Run:
         self._log(text)
 
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
-        """Do nothing: the state shows the result."""
+        """Note that there is progress; the state shows the result."""
+        self._played = True
 
     def wait(self, text: str, now: float) -> None:
         """Do nothing: the state is enough."""

@@ -1173,10 +1173,10 @@ class Fixture(Event, frozen=True, kw_only=True):
     first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
     one of its matches had no result: matches of earlier attempts do not count. Until the end
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
-    `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
-    the speed of the cores that both players think on, if `report_cluster` has reported it. `error`
-    is that of a program that crashed. `luck` is that of the first player in all rolls, in points;
-    the fixture is sent again when it is known.
+    `repeated`: the same moves between the same two players as in an earlier pair of the schedule.
+    `core_speed` is the speed of the cores that both players think on, if `report_cluster` has
+    reported it. `error` is that of a program that crashed. `luck` is that of the first player in
+    all rolls, in points. The fixture is sent again when `luck` or a repetition is known.
     """
 
     durable: ClassVar = True

@@ -99,7 +99,8 @@ class LastOutcomes:
 
 def _with_most(numbers: dict[str, list[int]]) -> str:
     """The key of the longest list; of lists as long, that with the lowest number."""
-    return max(numbers, key=lambda key: (len(numbers[key]), -numbers[key][0]))
+    most = max(map(len, numbers.values()))
+    return min((each[0], key) for key, each in numbers.items() if len(each) == most)[1]
 
 
 class LobbyFeed:

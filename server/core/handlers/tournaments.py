@@ -346,9 +346,10 @@ class Tournaments:
         tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
-        fixture = tournament.match_ended(event.record, event.room.match.position.moves)
-        self._feed.announce(tournament, fixture)
-        if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
+        changed = tournament.match_ended(event.record, event.room.match.position.moves)
+        for fixture in changed:
+            self._feed.announce(tournament, fixture)
+        if event.room.game_failed and changed[0].attempt >= MOST_ATTEMPTS:
             self.end_failed(tournament.id, event.record.text, now)
         if not tournament.over:
             self._continue(tournament, now)

@@ -203,7 +203,7 @@ async def _rolls(source: PageSource, request: HttpRequest) -> HttpResponse:
     data = await source.lookup.data(request.path[0])
     if data.commitment is None:
         raise HttpError(http.NOT_FOUND, f"match {data.match} has no rolls")
-    shown = {name: getattr(data, name) for name in ("match", "commitment", "key", "rolls")}
+    shown = {name: getattr(data, name) for name in ("commitment", "key", "match", "rolls")}
     moves = [{"ply": each.ply, "player": each.player} for each in data.positions]
     return await source.render(
         "rolls.html",
