@@ -172,8 +172,12 @@ class QueueHost:
         due = shares(len(self._cores), self._used)
         for account, run in self._runs.items():
             is_due = account in first and first[account].id == run.test
-            if (not is_due or due[account] != len(run.cores)) and self._may_end(run, now):
+            missing = due.get(account, 0) - len(run.cores)
+            changes = missing < 0 or 0 < missing <= len(self._free())
+            if (not is_due or changes) and self._may_end(run, now):
                 self._interrupt(run, now)
+        if any(each.ends_at < math.inf for each in self._runs.values()):
+            return  # its cores are shared, too, when it has ended
         for account in sorted(first, key=lambda each: self._used[each]):
             if account not in self._runs and (free := self._free()[: due[account]]):
                 self._begin(account, first[account], free, now)
