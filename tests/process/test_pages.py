@@ -305,7 +305,7 @@ def test_parts_of_a_tournament_are_fetched_by_themselves(site: HttpSite) -> None
         text = site.ask(f"{address}?part={part}").body.decode()
         assert "<html" not in text
         assert text.strip() in whole
-    assert "Part must be one of" in page_of(site, f"{address}?part=all", 400).text
+    assert "part must be one of" in page_of(site, f"{address}?part=all", 400).text
 
 
 def test_games_are_explained_and_drawn(site: HttpSite) -> None:
@@ -382,26 +382,26 @@ def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/nothing", 404, "There is nothing at this address."),
-        ("/games/shogi", 404, "There is no game 'shogi' here."),
-        ("/puzzles/go", 404, "This server has no puzzles of go."),
-        ("/puzzles/shogi", 400, "Unknown game 'shogi'"),
-        ("/puzzles/nim/none.json", 404, "There is no puzzle 'none'."),
+        ("/nothing", 404, "there is nothing at this address."),
+        ("/games/shogi", 404, "there is no game 'shogi' here."),
+        ("/puzzles/go", 404, "this server has no puzzles of go."),
+        ("/puzzles/shogi", 400, "unknown game 'shogi'"),
+        ("/puzzles/nim/none.json", 404, "there is no puzzle 'none'."),
         ("/players/nobody", 404, "'nobody'"),
         ("/players/guest-1", 404, "Guests have no page"),
         ("/players/%3Cscript%3E", 404, "<script>"),
         ("/tournaments/nope", 404, "There is no tournament 'nope'"),
-        ("/tournaments/..%2f..%2fetc%2fpasswd", 400, "An id has at most"),
-        ("/tournaments/../../../../etc/passwd", 400, "An id has at most"),
+        ("/tournaments/..%2f..%2fetc%2fpasswd", 400, "an id has at most"),
+        ("/tournaments/../../../../etc/passwd", 400, "an id has at most"),
         ("/players/..%2f..%2f..%2fetc%2fpasswd", 404, "No player has the name"),
-        ("/static/..%2fsite.py", 404, "There is nothing at this address."),
-        ("/static/../site.py", 404, "There is nothing at this address."),
-        ("/matches?page=0", 400, "Page must be a whole number"),
+        ("/static/..%2fsite.py", 404, "there is nothing at this address."),
+        ("/static/../site.py", 404, "there is nothing at this address."),
+        ("/matches?page=0", 400, "page must be a whole number"),
         ("/matches?game=%3Cscript%3E", 400, "<script>"),
-        ("/players?game=shogi", 400, "Unknown game 'shogi'"),
+        ("/players?game=shogi", 400, "unknown game 'shogi'"),
         ("/players/%00", 400, "characters, all printable"),
         (f"/players/{'x' * 500}", 400, "at most 32 characters"),
-        ("/matches?colour=red", 400, "Unknown parameter 'colour'"),
+        ("/matches?colour=red", 400, "unknown parameter 'colour'"),
         ("/matches?player=%ff", 400, "not UTF-8"),
     ],
 )

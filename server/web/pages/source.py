@@ -164,5 +164,5 @@ def error_as_page(error: HttpError, language: Language) -> HttpResponse:
     }
     title = titles.get(error.status, language.gettext("Invalid request"))
     told = language.told(str(error))
-    text = told[:1].upper() + told[1:] + ("" if told.endswith((".", "。", "?", "!")) else ".")
+    text = told + ("" if told.endswith((".", "。", "?", "!")) else ".")
     return render_page("error.html", language, error.status, title=title, text=text)
