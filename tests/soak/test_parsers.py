@@ -873,7 +873,7 @@ def _client(protocol: str) -> Fuzz:
             both = {0: piece, 1: text + piece, 2: piece + text}
             return both.get(kind, text or piece).encode(errors="replace")
 
-        base: Any = engine._CLIENTS[protocol]
+        base: Any = engine.client_of(protocol)
         launched = {"_launched": lambda self, deadline: DrawnProcess(settings_, reply)}
         kind: type[EngineClient] = type("Drawn", (base,), launched)
 
