@@ -74,8 +74,7 @@ def test_the_board_of_every_game_is_as_large_as_the_window(
     reader: tuple[BrowserUsers, Page], spec: str
 ) -> None:
     people, page = reader
-    width, height, _ = SCREENS[0]  # the sizes of coordinates are those of the window at the start
-    page.set_viewport_size({"width": width, "height": height})
+    page.set_viewport_size({"width": PHONE, "height": 844})  # it becomes a wide one
     page.goto(f"/matches/{match_of(spec)}")
     expect(page.get_by_role("heading", level=1)).to_have_text(games.title(spec))
     has_cells = games.load(spec).view(games.load(spec).initial_state()).geometry != "text"
