@@ -3,6 +3,9 @@
 From the easiest level on, each one is found by matches. *Easy* scores 80 to 95 % against random
 moves, and each level 10 to 25 % against the next one. *Easy* and *Medium* may play random moves in
 between, *Strong* and *Master* never do. A level is found by bisection of a list of rising strength.
+
+In games with chance, even the strongest player loses matches. The levels after *Easy* are then
+thirds of the way to it: each scores about the same against the next one. Scores are without luck.
 """
 
 from __future__ import annotations
@@ -34,6 +37,10 @@ AGAINST_RANDOM, AGAINST_NEXT = (0.87, 0.95), (0.10, 0.17)
 FEWEST = 32
 CARELESS = [Strength(FEWEST, share / 100) for share in range(90, 0, -10)]
 CAREFUL = [Strength(round(4 * 2 ** (step / 2))) for step in range(29)]
+#: Positions of the strongest level of a game with chance: more do not complete another depth.
+MOST_WITH_CHANCE = 8192
+#: How far a score against the next level may be from the wanted one, in games with chance.
+TOLERANCE = 0.03
 #: Those of Easy and Medium: all that rise from one to the next.
 RISING = [*CARELESS, *(each for each in CAREFUL if each.simulations >= FEWEST)]
 
@@ -48,12 +55,13 @@ class LevelScore(NamedTuple):
 
 def score_of(game: str, first: str, second: str, seed: int) -> float:
     """Return the share of the points that the first player gets in `PAIRS` pairs of matches."""
-    draw, points = random.Random(seed), 0.0
+    draw, shares = random.Random(seed), 0.0
     for opening in openings(games.load(game), OPENING, seed, PAIRS):
         own = str(draw.getrandbits(32))
         one, two = (text.replace("SEED", own) for text in (first, second))
-        points += play_task(PairTask(game, (one, two), UNLIMITED, opening)).score.total
-    return points / (2 * PAIRS)
+        pair = play_task(PairTask(game, (one, two), UNLIMITED, opening, int(own)))
+        shares += pair.score.total / 2 if pair.without_luck is None else pair.without_luck
+    return min(1.0, max(0.0, shares / PAIRS))
 
 
 def spelled(strength: Strength) -> str:
@@ -66,14 +74,29 @@ def found_levels(name: str) -> list[LevelScore]:
     """Return the levels of a game, the easiest first."""
     strength, score = _bisected(name, RISING, AGAINST_RANDOM, "random(seed=SEED)", is_above=True)
     found = [LevelScore(LEVELS[0], strength, score)]
+    bounds, most = AGAINST_NEXT, CAREFUL[-1].simulations
+    if games.load(name).has_chance:
+        most = MOST_WITH_CHANCE
+        bounds = _third_of_the_way(score_of(name, spelled(strength), spelled(Strength(most)), 1))
     for level in LEVELS[1:]:
         among = RISING if level == "medium" else CAREFUL
+        among = [each for each in among if each.simulations <= most]
         if strength in among:
             among = among[among.index(strength) + 1 :] or among[-1:]
         before = spelled(strength)
-        strength, score = _bisected(name, among, AGAINST_NEXT, before, is_above=False)
+        strength, score = _bisected(name, among, bounds, before, is_above=False)
         found.append(LevelScore(level, strength, score))
     return found
+
+
+def _third_of_the_way(score: float) -> tuple[float, float]:
+    """Return bounds of the score against a player that is a third of the way to another, in Elo.
+
+    `score` is that against the other one.
+    """
+    score = min(0.5, max(0.01, score))
+    wanted = 1 / (1 + (1 / score - 1) ** (1 / (len(LEVELS) - 1)))
+    return max(AGAINST_NEXT[0], wanted - TOLERANCE), max(AGAINST_NEXT[1], wanted + TOLERANCE)
 
 
 def _bisected(

@@ -129,7 +129,14 @@ class MCTSBot(Player):
         self._seed = secrets.randbits(31) if seed is None else seed
 
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
-        """Return the action that OpenSpiel's search chooses."""
+        """Return the action that OpenSpiel's search chooses.
+
+        Raises ValueError for a match that began in another position than the game.
+        """
+        if position.states[0] != self.game.initial_state():
+            raise ValueError(
+                "OpenSpiel's search needs the moves from the first position of the game"
+            )
         self._seed += 1
         bot = mcts(
             self._peer,
