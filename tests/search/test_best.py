@@ -108,6 +108,13 @@ def test_levels_are_measured_by_matches(monkeypatch: pytest.MonkeyPatch) -> None
     assert {each.strength for each in found[2:]} <= set(measuring.CAREFUL)
 
 
+def test_levels_with_chance_are_equal_steps_from_random_moves_to_the_strongest() -> None:
+    easy, later = measuring.steps_to(0.9)
+    above, below = sum(easy) / 2, sum(later) / 2
+    assert above + below == pytest.approx(1)
+    assert (above / below) ** 4 == pytest.approx(0.9 / 0.1)  # the odds of four steps
+
+
 def test_it_can_be_cancelled() -> None:
     player = players.load("best", games.load("chess"))
     timer = threading.Timer(0.05, player.cancel)
