@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
@@ -198,19 +200,37 @@ def without_folders(text: str) -> str:
 def public(value: T) -> T:
     """Return the public part of a specification, or of a part of one."""
     if isinstance(value, tuple):
-        return type(value)(public(each) for each in value)
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
+        parts = tuple(map(public, value))
+        return value if all(map(operator.is_, parts, value)) else parts  # type: ignore[return-value]
+    kind: Any = type(value)
     changes: dict[str, Any] = {}
-    for each in fields(value):
-        held = getattr(value, each.name)
-        if each.metadata.get("private"):
-            changes[each.name] = each.default
-        elif each.metadata.get("file_names") and held:
-            changes[each.name] = without_folders(held)
+    for name, default, is_private, has_folders in _fields(kind):
+        held = getattr(value, name)
+        if is_private:
+            shown = default
+        elif has_folders and held:
+            shown = without_folders(held)
+        elif isinstance(held, (str, int, float)):
+            continue
         else:
-            changes[each.name] = public(held)
-    return replace(value, **changes)
+            shown = public(held)
+        if shown is not held:
+            changes[name] = shown
+    return replace(value, **changes) if changes else value  # type: ignore[type-var]
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[tuple[str, Any, bool, bool], ...]:
+    """The fields of a dataclass: name, default, whether private, whether it has names of files.
+
+    There are none for another type. They are kept, as a tournament may have 256 entrants.
+    """
+    if not is_dataclass(kind):
+        return ()
+    return tuple(
+        (each.name, each.default, "private" in each.metadata, "file_names" in each.metadata)
+        for each in fields(kind)
+    )
 
 
 def dumps(spec: TournamentSpec) -> str:

@@ -54,8 +54,11 @@ from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.competition_process import (
     CompetitionOrders,
-    CompetitionProcess,
+    KeptProcess,
+    LaboratoryOrders,
     administrator,
+    competition_process,
+    laboratory_process,
 )
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
@@ -64,7 +67,7 @@ from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSe
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
-from playout.server.net.webhooks import Webhook
+from playout.server.net.webhooks import DatabaseEvents, Webhook
 from playout.server.runtime import process
 from playout.server.runtime.game_compilation import GameCompiler, all_are_compiled, in_order
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
@@ -107,7 +110,8 @@ class Settings:
     loaded before it listens. `tournaments`: a second database, whose tournaments the page shows.
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
-    the files of competitions, whose pages are at `competition_http`. `push`: the folder for notices
+    the files of competitions, whose pages are at `competition_http`. `lab`: the file of a queue of
+    tests, whose pages are at `lab_http`. `push`: the folder for notices
     through push services, and `push_contact` the operator's address for these. `webhooks`: the
     folder of the programs at the addresses `webhook`, which are told of events. `accounts`: those
     that the server adds, or changes, before it listens.
@@ -138,6 +142,8 @@ class Settings:
     log_json: bool
     competition: tuple[Path, ...]
     competition_http: tuple[str, int]
+    lab: Path | None
+    lab_http: tuple[str, int]
     accounts: tuple[GivenAccount, ...]
     http_given: bool
     open: bool
@@ -215,7 +221,8 @@ class _Server:
             with doing("Loading the games of matches that continue"):
                 compiler.wait(found.games)
         self._administrator, self._token = administrator(found.accounts)
-        self._competitions: CompetitionProcess | None = None
+        #: The processes that take what others hand in.
+        self._hand_ins: list[KeptProcess] = []
         accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
             policy,
@@ -289,13 +296,19 @@ class _Server:
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if settings.competition:
             self._prepare_competitions(driver)
+        if settings.lab:
+            self._hand_ins.append(
+                laboratory_process(reactor(), self._laboratory_orders(settings.lab))
+            )
+        for each in self._hand_ins:
+            reactor().addSystemEventTrigger("after", "shutdown", each.close)
         if settings.push:
             contact = settings.push_contact or ""
             push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.webhooks and self._storage:
             for url in settings.webhook:
-                Webhook(reactor(), settings.webhooks, url, settings.database)
+                Webhook(reactor(), settings.webhooks, url, DatabaseEvents(settings.database))
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)
@@ -323,8 +336,21 @@ class _Server:
             self._hub.policy.ladder_matches,
             settings.log_json,
         )
-        self._competitions = CompetitionProcess(reactor(), connections, orders)
-        reactor().addSystemEventTrigger("after", "shutdown", self._competitions.close)
+        self._hand_ins.append(competition_process(reactor(), connections, orders))
+
+    def _laboratory_orders(self, file: Path) -> LaboratoryOrders:
+        settings = self._settings
+        return LaboratoryOrders(
+            str(file.absolute()),
+            settings.lab_http,
+            settings.http_name,
+            settings.http_proxied,
+            settings.database,
+            self._hub.policy.token_days,
+            settings.log_json,
+            str(settings.webhooks.absolute()) if settings.webhooks else "",
+            settings.webhook,
+        )
 
     async def _open(self) -> None:
         """Listen for players and for HTTP, then print the addresses."""
@@ -337,9 +363,9 @@ class _Server:
         _announce(f"listening on {where}")
         if page:
             _announce(f"page at {page}")
-        if self._competitions:
-            is_direct = page and not self._settings.http_proxied
-            self._competitions.start(f":{urlsplit(page).port}" if page and is_direct else "")
+        is_direct = page and not self._settings.http_proxied
+        for each in self._hand_ins:
+            each.start(f":{urlsplit(page).port}" if page and is_direct else "")
         if self._settings.open and page:
             process.show(page)
         elif self._settings.open:
@@ -485,7 +511,7 @@ def _read_stored(url: str, since: float) -> _Stored:
             ],
             stored_ladders(database, since - _REMEMBERED_S),
             database.unmeasured(_MOST_UNMEASURED),
-            list(map(_name_of, reader.most_played())),
+            reader.most_played(),
             database.ids_end(),
         )
     except SQLAlchemyError as error:
@@ -526,7 +552,7 @@ def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
     most_http = MAX_CONNECTIONS if settings.http else 0
     # The process that proves results for tournaments is one more.
     processes = policy.bots + policy.analyses + 1
-    processes += bool(settings.competition) + settings.find_puzzles
+    processes += bool(settings.competition) + bool(settings.lab) + settings.find_puzzles
     room = connection_room(files, processes=processes, most_http=most_http)
     if 0 < policy.connections <= room.connections:
         return dataclasses.replace(room, connections=policy.connections)

@@ -84,8 +84,8 @@ class Hub:
         tournaments = Tournaments(context, sessions)
         self.clusters = tournaments.clusters
         self._proofs = proofs = Proofs(context, tournaments)
-        self._luck = luck = Luck(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
+        self._luck = luck = Luck(context, tournaments, ladders)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context)
         push = PushNotices(context)
@@ -328,16 +328,24 @@ class Hub:
         return self._finish_call(now)
 
     def stop(self, now: float, grace_s: float) -> list[Effect]:
-        """Start no new matches; running matches have `grace_s` seconds to end."""
+        """Start no new matches; running matches have `grace_s` seconds to end.
+
+        The server does not wait for stored matches that may last for days.
+        """
         self._context.closing = True
         self._seeks.close_all()
         closing = Closing(seconds=grace_s, kept=self.policy.stored)
         self._context.send(tuple(self.registry.connections), closing)
-        if self.rooms and grace_s > 0:
+        if self._awaits_matches and grace_s > 0:
             self._stop_timer.set(now + grace_s)
         else:
             self._stop_now(now)
         return self._finish_call(now)
+
+    @property
+    def _awaits_matches(self) -> bool:
+        """Whether matches are being played whose end a stopping server waits for."""
+        return any(not (self.policy.stored and room.may_take_days) for room in self.rooms.values())
 
     def _stop_now(self, now: float) -> None:
         """Leave stored matches for the next start; without storage, abort them."""
@@ -354,7 +362,7 @@ class Hub:
 
     def _stop_after_last_match(self, event: MatchOver, now: float) -> None:
         # Several matches may have ended in one call.
-        if self._context.closing and not self.rooms and not self._stopped:
+        if self._context.closing and not self._awaits_matches and not self._stopped:
             self._close_connections(now)
 
     def _close_connections(self, now: float) -> None:

@@ -21,6 +21,8 @@ from playout.commands.text import plain
 from playout.protocol.dice import Dice
 from playout.protocol.faults_in_words import fault_of
 from playout.protocol.messages import (
+    ID_PATTERN,
+    LINE_PATTERN,
     Action,
     Analysis,
     ClockState,
@@ -50,8 +52,8 @@ from playout.server.model.records import (
 
 VERSION = 1
 
-MatchId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
-Remark = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
+MatchId = Annotated[str, Meta(min_length=1, max_length=64, pattern=ID_PATTERN)]
+Remark = Annotated[str, Meta(max_length=500, pattern=LINE_PATTERN)]
 #: Seconds since 1970, before the year 10000.
 Instant = Annotated[float, Meta(ge=0, lt=253402300800)]
 Left = tuple[Seconds, Int32]

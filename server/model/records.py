@@ -317,6 +317,12 @@ def luck_from(stored: str | None) -> tuple[float, ...] | None:
     return tuple(map(float, stored.split()))
 
 
+def total_luck(stored: str | None) -> float | None:
+    """Return the luck of player 1 in all rolls from its stored text; None if it is not known."""
+    rolls = luck_from(stored)
+    return None if rolls is None else sum(rolls)
+
+
 def match_without_result(match: str, text: str, at: float) -> MatchEnded:
     """The record of a match that was aborted; `text` says why."""
     return MatchEnded(

@@ -24,7 +24,7 @@ from playout.ratings.evidence import GAMES
 from playout.ratings.luck import shares_without_luck
 from playout.ratings.pairs import Key, OpeningError, Pair, PairScore
 from playout.ratings.sequential_tests import Race
-from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament, luck_from
+from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament, total_luck
 from playout.server.tournament import formats, spec_validation
 from playout.server.tournament.format import without_left_out
 
@@ -143,8 +143,8 @@ class Ledger:
         self.results: dict[Key, PairScore] = {}
         #: The running matches that do not count, because the pair is played again.
         self._void: dict[str, None] = {}
-        #: For each digest of a match with a result, the first pair that was played so.
-        self._played: dict[str, Key] = {}
+        #: For each digest of a match with a result, the match of the first pair with these moves.
+        self._played: dict[str, str] = {}
         self._known: list[Pair] | None = None
         #: The rest of the schedule while it is made in steps, and its first pairs.
         self._schedule: Iterator[Pair | None] | None = None
@@ -188,8 +188,7 @@ class Ledger:
         """Note a match that has started or ended. Return whether its end is new."""
         before = self.fixtures.get(fixture.match)
         if before and before.winner is not None:
-            if fixture.luck is not None:
-                self._put_luck(fixture)
+            self._put_again(fixture)
             return False
         self.fixtures[fixture.match] = fixture
         key = key_of(fixture)
@@ -214,38 +213,44 @@ class Ledger:
             self._score(key, attempt)
         return True
 
-    def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> Fixture:
-        """Note that a match has ended; return its fixture with the result.
+    def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> list[Fixture]:
+        """Note that a match has ended; return the changed fixtures, that with the result first.
 
-        Without a result, its pair is played again. A match repeats those of other pairs only: a
-        pair that is played again may have the same moves.
+        Without a result, its pair is played again. A match repeats those of pairs that are earlier
+        in the schedule, whichever has ended first: so evidence does not depend on the speed of
+        matches. A pair that is played again may have the same moves.
         """
         before = self.fixtures[ended.match]
         key, digest = key_of(before), _digest(before, actions)
+        first = self.fixtures[self._played.get(digest, ended.match)]
         fixture = structs.replace(
             before,
             winner=ended.winner,
             reason=ended.reason,
             plies=len(actions),
             error=ended.text.partition(" crashed: ")[2] if ended.reason is Reason.CRASH else "",
-            repeated=bool(ended.winner) and self._played.get(digest, key) != key,
-            luck=_total(ended.luck),
+            repeated=bool(ended.winner) and key_of(first) < key,
+            luck=total_luck(ended.luck),
         )
-        if ended.winner:
-            self._played.setdefault(digest, key)
         self.put(fixture)
-        return fixture
+        changed = [fixture]
+        if ended.winner and key_of(first) >= key:
+            self._played[digest] = ended.match
+            if key_of(first) > key:
+                changed.append(structs.replace(first, repeated=True))
+                self._put_again(changed[-1])
+        return changed
 
     def luck_measured(self, match: str, luck: str | None) -> Fixture | None:
         """Note the luck of the rolls of an ended match, as it is stored.
 
         Returns its fixture; None if the luck is not known.
         """
-        total = _total(luck)
+        total = total_luck(luck)
         if total is None:
             return None
         fixture = structs.replace(self.fixtures[match], luck=total)
-        self._put_luck(fixture)
+        self._put_again(fixture)
         return fixture
 
     def withdraw(self, entrant: int) -> None:
@@ -426,8 +431,8 @@ class Ledger:
         self._llrs = sequential_tests.curve_without_luck(raw, shares, test)
         self._accepted = sequential_tests.verdict(self._llrs, test).accepted
 
-    def _put_luck(self, fixture: Fixture) -> None:
-        """Note a fixture of an ended match whose luck is known now."""
+    def _put_again(self, fixture: Fixture) -> None:
+        """Note a fixture of an ended match whose luck is known, or which is a repetition now."""
         self.fixtures[fixture.match] = fixture
         key = key_of(fixture)
         attempt = self.attempts[key]
@@ -466,12 +471,6 @@ class Ledger:
                 self._forget_pairs()
             else:
                 self._known += self.format.more(len(self._known), self.results)
-
-
-def _total(luck: str | None) -> float | None:
-    """Return the luck of all rolls from its stored text."""
-    rolls = luck_from(luck)
-    return None if rolls is None else sum(rolls)
 
 
 def key_of(fixture: Fixture) -> Key:

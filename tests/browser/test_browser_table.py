@@ -14,6 +14,7 @@ from playout import games
 from playout.games import Position
 from playout.games.backgammon import cell_of
 from playout.server.core.view import board_of, legal_moves_of, position_view_of
+from playout.server.storage.queries import Reader
 from support.browser import (
     MOVES,
     OVER,
@@ -54,6 +55,11 @@ def page(chromium: Browser, site: BrowserSite) -> Iterator[Page]:
     yield people.come("about:blank", reduced_motion="reduce")
     people.leave()
     assert people.faults == []
+
+
+#: The names and the titles of games in a list of labels.
+TITLES = """(labels) => labels.map((label) =>
+    [label.querySelector("input").value, label.querySelector(".title").textContent])"""
 
 
 def played(site: BrowserSite, game: str, names: tuple[str, str], seed: int = 1) -> str:
@@ -303,14 +309,30 @@ def test_who_waits_comes_first_and_games_are_found_by_their_names(
     page.set_viewport_size({"width": 1280, "height": 900})
     page.set_extra_http_headers({"Accept-Language": "de"})
     page.goto("/")
-    titles = page.locator("#new-games .title").all_text_contents()
-    assert titles == sorted(titles, key=str.casefold)
-    assert "Käsekästchen" in titles
+    titles = dict(page.locator("#new-games label").evaluate_all(TITLES))
+    reader = Reader(site.database)
+    played = reader.most_played()
+    reader.close()
+    others = [title for name, title in titles.items() if name not in played]
+    assert others == sorted(others, key=str.casefold)
+    assert titles["dots_and_boxes"] == "Käsekästchen"
+    shown = page.locator("#new-games .title:visible")
+    page.get_by_role("button", name="Verbinden").click()
+    assert sorted(shown.all_text_contents()) == ["Havannah", "Hex", "Lines of Action", "Y"]
+    page.get_by_role("radio", name="Havannah").check(force=True)
+    expect(page.get_by_role("button", name="Favoriten")).to_be_hidden()
+    page.get_by_role("button", name="Favorit", exact=True).click()
+    page.reload()
+    page.get_by_role("button", name="Favoriten").click()
+    expect(shown).to_have_text(["Havannah"])
+    page.locator("#game-search").fill("hex")
+    expect(page.locator("#no-games")).to_be_visible()
+    page.get_by_role("button", name="Alle").click()
     page.locator("#game-search").fill("käse")
-    expect(page.locator("#new-games .title:visible")).to_have_text(["Käsekästchen"])
+    expect(shown).to_have_text(["Käsekästchen"])
     expect(page.locator("#new-title")).to_have_text("Käsekästchen")
     page.locator("#game-search").fill("connect")  # the name in English
-    expect(page.locator("#new-games .title:visible")).to_have_count(1)
+    expect(shown).to_have_count(1)
     page.set_extra_http_headers({})
 
 

@@ -29,8 +29,10 @@ from playout.protocol.messages import (
     StopAnalysis,
 )
 from playout.protocol.names import skeleton
+from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.core.effects import EndAnalysis, StartAnalysis
 from playout.server.core.handlers.bots import names_of
+from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
@@ -360,12 +362,12 @@ class Luck:
     One match is measured after the other. After a failure it is tried again after a pause.
     """
 
-    def __init__(self, context: FeatureContext, tournaments: Tournaments) -> None:
+    def __init__(self, context: FeatureContext, tournaments: Tournaments, ladders: Ladders) -> None:
         self._context = context
         self._tournaments = tournaments
-        #: By match: the tournament, the order, and the number of failures.
-        self._waiting: dict[str, tuple[str | None, LuckOrder, int]] = {}
-        #: The match that is being measured, which waits as well.
+        self._ladders = ladders
+        #: The matches that wait, by id; one of them is being measured.
+        self._waiting: dict[str, _Unmeasured] = {}
         self._measured: str | None = None
         self._restarts = Restarts(_BACK_OFF)
         self._timer = context.timers.new(self._start_next)
@@ -374,44 +376,57 @@ class Luck:
         """Have the luck of a match measured, if it has rolls and a result."""
         room, position = event.room, event.room.match.position
         if position.game.has_chance and event.record.winner:
-            self._add(room.record, position.moves, now)
+            self._add(room.record, event.record.winner, position.moves, now)
 
     def restore(self, stored: Iterable[StoredMatch], now: float) -> None:
         """Have the luck of matches measured that ended before the server was started."""
         for each in stored:
-            self._add(each.started, tuple(move.action for move in each.moves), now)
+            if each.ended:
+                moves = tuple(move.action for move in each.moves)
+                self._add(each.started, each.ended.winner, moves, now)
 
-    def _add(self, started: MatchStarted, moves: tuple[int, ...], now: float) -> None:
+    def _add(self, started: MatchStarted, winner: int, moves: tuple[int, ...], now: float) -> None:
         match, spec = started.match, self._tournaments.spec_of(started.tournament)
-        evaluation = spec.evaluation if spec else "shipped"
+        evaluation = spec.evaluation if spec else TournamentSpec.evaluation
         order = LuckOrder(match, started.game, moves, started.opening, evaluation)
-        self._waiting[match] = started.tournament, order, 0
+        self._waiting[match] = _Unmeasured(started, winner, order)
         self._tournaments.await_luck(started.tournament, match)
         self._start_next(now)
 
     def reported(self, report: AnalysisReport, now: float) -> None:
         """Store the luck of a match, and go on with the next one."""
-        match = self._measured
-        if match is None or report.analysis != match:
+        if self._measured is None or report.analysis != self._measured:
             return
         self._measured = None
-        tournament, order, failures = self._waiting.pop(match)
-        if report.luck is None and failures + 1 < LUCK_TRIES:
-            self._waiting[match] = tournament, order, failures + 1
+        match = self._waiting.pop(report.analysis)
+        match.tries += 1
+        if report.luck is None and match.tries < LUCK_TRIES:
+            self._waiting[report.analysis] = match
             self._timer.set(now + self._restarts.failed(now))
             return
         self._restarts.succeeded()
         luck = None
-        if report.luck is not None:
-            luck = NO_EVALUATION if report.error else spelled_luck(report.luck)
-            self._context.store(LuckMeasured(match=match, luck=luck))
-        if report.error:
-            text = f"the luck of match {match} cannot be measured: {report.error}"
+        if report.luck is None:
+            text = f"the luck of match {report.analysis} cannot be measured: {report.error}"
             self._context.log("{text}", {"text": text})
-        self._tournaments.luck_measured(tournament, match, luck, report.error, now)
+        else:
+            luck = NO_EVALUATION if report.error else spelled_luck(report.luck)
+            self._context.store(LuckMeasured(match=report.analysis, luck=luck))
+        self._tournaments.luck_measured(match.started, luck, report.error, now)
+        self._ladders.luck_measured(match.started, match.winner, luck)
         self._start_next(now)
 
     def _start_next(self, now: float) -> None:
         if self._waiting and self._measured is None and self._restarts.is_due(now):
             self._measured = next(iter(self._waiting))
-            self._context.do(StartAnalysis(self._waiting[self._measured][1]))
+            self._context.do(StartAnalysis(self._waiting[self._measured].order))
+
+
+@dataclass
+class _Unmeasured:
+    """An ended match whose luck is to be measured."""
+
+    started: MatchStarted
+    winner: int
+    order: LuckOrder
+    tries: int = 0

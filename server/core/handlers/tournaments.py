@@ -39,6 +39,7 @@ from playout.server.core.session_manager import SessionDisconnected, SessionMana
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import (
     EntrantWithdrawn,
+    MatchStarted,
     TournamentCreated,
     TournamentEnded,
     match_without_result,
@@ -302,10 +303,13 @@ class Tournaments:
             self._unmeasured.setdefault(tournament_id or "", set()).add(match_id)
 
     def luck_measured(
-        self, tournament_id: str | None, match_id: str, luck: str | None, error: str, now: float
+        self, started: MatchStarted, luck: str | None, error: str, now: float
     ) -> None:
-        """Count the luck of a match; without it, a tournament whose test needs it ends."""
-        tournament = self._tournaments.get(tournament_id or "")
+        """Count the luck of a match; without it, a tournament whose test needs it ends.
+
+        `luck` is as it is stored, None if it could not be measured.
+        """
+        match_id, tournament = started.match, self._tournaments.get(started.tournament or "")
         if tournament is None or match_id not in tournament.fixtures:
             return
         waiting = self._unmeasured.get(tournament.id, set())
@@ -314,7 +318,7 @@ class Tournaments:
             self._feed.announce(tournament, fixture)
         if error and tournament.spec.tests_without_luck:
             self.end_failed(tournament.id, f"its test needs the luck of matches: {error}", now)
-        elif error and not waiting:
+        elif luck is None:
             self.notify(tournament.id, Notice(code="luck_unknown", text=error))
         if not tournament.over:
             self._continue(tournament, now)
@@ -342,9 +346,10 @@ class Tournaments:
         tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
-        fixture = tournament.match_ended(event.record, event.room.match.position.moves)
-        self._feed.announce(tournament, fixture)
-        if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
+        changed = tournament.match_ended(event.record, event.room.match.position.moves)
+        for fixture in changed:
+            self._feed.announce(tournament, fixture)
+        if event.room.game_failed and changed[0].attempt >= MOST_ATTEMPTS:
             self.end_failed(tournament.id, event.record.text, now)
         if not tournament.over:
             self._continue(tournament, now)

@@ -270,14 +270,14 @@ def _without_luck(found: WithoutLuck) -> list[tuple[str, str]]:
     return rows
 
 
-def _without(test: SequentialTest | BettingTest) -> str:
-    return ", without luck" if test.without_luck else ""
+def _scores_of(test: SequentialTest | BettingTest) -> list[tuple[str, str]]:
+    return [("scores", "without luck")] if test.without_luck else []
 
 
 def _test(test: SequentialTest) -> list[tuple[str, str]]:
-    bounds = f"{decimal(test.elo0)} against {decimal(test.elo1)} {test.model} Elo"
     return [
-        ("test", bounds + _without(test)),
+        ("test", f"{decimal(test.elo0)} against {decimal(test.elo1)} {test.model} Elo"),
+        *_scores_of(test),
         ("allowed errors", f"{percent(test.alpha)}, {percent(test.beta)}"),
         ("LLR", f"{test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"),
         ("verdict", _VERDICTS[test.accepted]),
@@ -286,7 +286,8 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
 
 def _betting(test: BettingTest) -> list[tuple[str, str]]:
     return [
-        ("goal", f"{decimal(test.elo1)} normalized Elo" + _without(test)),
+        ("goal", f"{decimal(test.elo1)} normalized Elo"),
+        *_scores_of(test),
         ("evidence", words.evidence(test)),
         ("verdict", VERDICTS_OF_BETTING[test.state]),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,13 @@ import pytest
 from playout.protocol.messages import Notice
 from playout.protocol.tournament_spec import Betting, Openings, Sprt
 from playout.ratings.sequential_tests import EProcess
-from playout.server.model.records import LuckMeasured, TournamentEnded
+from playout.server.ladder.standings import ladder_table
+from playout.server.model.records import LuckMeasured, MatchEnded, MatchStarted, TournamentEnded
 from playout.server.tournament.ledger import Ledger
+from playout.server.tournament.report import writer
 from playout.server.tournament.results import Results
 from support.hub_harness import HubHarness, MemoryClient
+from support.ladders import LadderPlay
 from support.tournaments import (
     NAMES,
     Bots,
@@ -62,6 +67,34 @@ def test_a_tournament_waits_for_the_luck_of_its_matches() -> None:
     assert both.without_luck
     assert both.without_luck.score == pytest.approx((score.total - 0.75) / 2)
     assert (both.without_luck.pairs, both.without_luck.low) == (1, None)
+    report = Results(ledger).report()
+    csv = writer("csv")(report).splitlines()
+    assert csv[0].endswith(",without_luck,without_luck_low,without_luck_high")
+    shares = [float(line.split(",")[-3]) for line in csv[1:]]
+    assert sum(shares) == 1
+    assert both.without_luck.score in shares
+    assert "score without luck" in writer("html")(report)
+    assert json.loads(writer("json")(report))["standings"][0]["without_luck"]["pairs"] == 1
+
+
+def test_a_report_shows_the_interval_of_scores_without_luck() -> None:
+    """Of two pairs with the shares 0.4 and 0.6."""
+    harness = HubHarness()
+    _, bots = playing(harness, rounds=2)
+    while not is_over(harness):
+        bots.play(1)
+        while harness.lucks:
+            stored = stored_tournament(harness.stored)
+            (match,) = (each for each in stored.matches if each.ended and not each.ended.luck)
+            assert match.ended
+            share = 0.4 if (match.started.fixture or "").startswith("1.1.1.") else 0.6
+            is_first = match.started.players[0] == NAMES[0]
+            harness.measured((match.ended.returns[0] - (share if is_first else 1 - share),))
+    (both,) = Results(Ledger.restored(stored_tournament(harness.stored))).head_to_heads()
+    assert both.without_luck
+    assert both.without_luck.score == pytest.approx(0.5)
+    assert both.without_luck.high == pytest.approx(0.5 + 12.7062 * 0.1, abs=1e-3)
+    assert both.without_luck.variance == pytest.approx(0.02)
 
 
 def test_matches_without_rolls_have_no_luck() -> None:
@@ -150,3 +183,31 @@ def test_a_test_without_luck_counts_pairs_when_their_luck_is_known(terms: dict[s
 
 def curves(ledger: Ledger) -> list[EProcess]:
     return list(ledger.race.processes.values()) if ledger.race else []
+
+
+def test_a_ladder_shows_results_without_luck_also_after_a_restart(tmp_path: Path) -> None:
+    """Ann wins most matches, all by luck: without it she scores 45 % of the points."""
+    play = LadderPlay(tmp_path, {"Ann": 200.0, "Bob": 0.0}, GAME)
+    for name in ("Ann", "Bob"):
+        play.enter(name)
+    shares = []
+    for number in range(8):
+        play.play(1)
+        ended = [each for each in play.harness.stored if isinstance(each, MatchEnded)][-1]
+        first = started_of(play, ended.match).first
+        shares.append(0.45 + 0.01 * number)
+        share = shares[-1] if first == "Ann" else 1 - shares[-1]
+        play.harness.measured((ended.returns[0] - share,))
+    mean = sum(shares) / 8
+    for _ in range(2):
+        table = ladder_table(play.ladder.state, str, (), clock="none")
+        by_name = {each.name: each for each in table.standings}
+        assert by_name["Ann"].without_luck == pytest.approx(mean, abs=1e-4)
+        assert by_name["Bob"].without_luck == pytest.approx(1 - mean, abs=1e-4)
+        assert by_name["Ann"].without_luck_error == pytest.approx(0.0205, abs=1e-4)
+        play.kill()
+
+
+def started_of(play: LadderPlay, match: str) -> MatchStarted:
+    stored = (each for each in play.harness.stored if isinstance(each, MatchStarted))
+    return next(each for each in stored if each.match == match)
