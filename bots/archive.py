@@ -231,7 +231,7 @@ def checked_path(path: str) -> tuple[str, ...]:
     parts = tuple(each for each in plain.split("/") if each not in ("", "."))
     if plain.startswith("/") or ".." in parts or _DRIVE.match(plain):
         raise ArchiveError(f"{_shown(path)} leads out of the folder: paths must be relative")
-    if any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in _IGNORED):
+    if is_ignored(parts):
         return ()
     if not path.isprintable() or any(len(os.fsencode(each)) > LONGEST_NAME for each in parts):
         raise ArchiveError(
@@ -240,6 +240,11 @@ def checked_path(path: str) -> tuple[str, ...]:
     if len(parts) > MOST_LEVELS:
         raise ArchiveError(f"{_shown(path)} is deeper than {MOST_LEVELS} folders")
     return parts
+
+
+def is_ignored(parts: Iterable[str]) -> bool:
+    """Return whether a path is that of a file which systems and tools add, and no bot needs."""
+    return any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in _IGNORED)
 
 
 def _copy(content: IO[bytes], path: Path, left: int, *, executable: bool) -> int:

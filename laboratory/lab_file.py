@@ -211,6 +211,7 @@ def _needing_trust(values: Mapping[str, Any], given: Mapping[str, Any]) -> list[
         *(["isolate"] if values.get("isolate") == "never" else ()),
         *(f"sandbox.{key}" for key in limits if key in settings.WEAKENING),
         *(["build_hosts"] if "build_hosts" in values else ()),
+        *(["evaluation"] if "evaluation" in values else ()),
     ]
 
 

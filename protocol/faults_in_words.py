@@ -38,7 +38,7 @@ _SIGNS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
 #: Maximum number of choices that are listed.
 _MOST_CHOICES = 20
-#: Maximum number of characters of a value that are shown.
+#: Maximum number of characters of a value, and of the name of an unknown field.
 _MOST_SHOWN = 50
 
 
@@ -65,7 +65,8 @@ def fault_of(error: Exception, kind: type | None = None) -> tuple[str, str]:
         if found[1]:
             return f"a key of {path or 'the message'}", _fault(text)
     if found := _FIELD.fullmatch(text):
-        whole = f"{path}.{found[2]}".removeprefix(".")
+        name = found[2] if len(found[2]) <= _MOST_SHOWN else f"{found[2][: _MOST_SHOWN - 1]}…"
+        whole = f"{path}.{name}".removeprefix(".")
         if found[1] == "missing required":
             return whole, "is missing"
         known = _fields(kind, path)

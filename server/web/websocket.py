@@ -275,6 +275,5 @@ def _require_own_page(request: Request) -> None:
 
 def _address(request: Request) -> str | None:
     """The client's address from a proxy: the last one, as the client may have forged the others."""
-    values = request.requestHeaders.getRawHeaders("X-Forwarded-For") or [""]
-    last = values[-1].rpartition(",")[2].strip()
+    last = (request.getHeader("X-Forwarded-For") or "").rpartition(",")[2].strip()
     return last if is_address(last) else None

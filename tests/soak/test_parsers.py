@@ -7,6 +7,7 @@ the parser declares; its text has at most 10 kB, and nothing has changed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import io
@@ -15,6 +16,7 @@ import os
 import pickle
 import re
 import select
+import socket
 import tarfile
 import threading
 import time
@@ -31,6 +33,8 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from twisted.internet.task import Clock
+from twisted.web.resource import Resource
 
 from playout import games
 from playout.agents import benchmark_file
@@ -64,6 +68,7 @@ from playout.protocol import codec, endpoints, names, sgf, text_files, time_cont
 from playout.protocol.names import BadName
 from playout.protocol.text_files import TextFileError
 from playout.protocol.time_control import TimeControlError
+from playout.sandbox.proxy import HostProxy
 from playout.server.core.handlers.push import is_of_service
 from playout.server.export import backgammon, jsonl, pgn
 from playout.server.export import sgf as export_sgf
@@ -73,12 +78,16 @@ from playout.server.server_command import main as playout_server
 from playout.server.tournament import competition_file, spec_parser
 from playout.server.tournament.competition_file import CompetitionFileError
 from playout.server.web import texts
+from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse
+from playout.server.web.http_server import LOCAL, LimitedSite
+from playout.server.web.parameters import Parameters
 from support import scale
 from support.nets import write_small_net
 from support.organizer import SPEC
 from support.scripted_engine import USUAL
 from support.stored_game import PlayedGame
 from support.variants import EXAMPLES
+from support.web import HERE, HttpClientLine
 
 pytestmark = pytest.mark.timeout(600 + scale.soak_s)
 
@@ -691,6 +700,61 @@ def _(draw: Draw, folder: Path) -> None:
     refusable(lambda: original_json.answer_of(rules, state, line), original_json.ClientFault)
 
 
+# HTTP, and the proxy of sandboxes.
+
+_REQUESTS = [
+    b"GET /x?page=2&per_page=50&game=go(size%3D9)&player=A HTTP/1.1\r\nHost: localhost\r\n"
+    b"Accept-Language: de,en;q=0.5\r\nCookie: language=zh_Hans\r\nAccept-Encoding: gzip\r\n\r\n",
+    b"GET /x?since=2026-11-22&until=2026-11-23&tournament=1a&actions=1,2 HTTP/1.1\r\n"
+    b"Host: 127.0.0.1:8080\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n",
+    b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+    b"CONNECT pypi.example:443 HTTP/1.1\r\n\r\n",
+    b"GET http://pypi.example/a?b HTTP/1.1\r\nHost: pypi.example\r\nProxy-Connection: x\r\n\r\n",
+]
+
+
+def _page(request: HttpRequest) -> HttpResponse:
+    names = ("page", "per_page", "game", "player", "result", "since", "until", "tournament")
+    parameters = Parameters(request, (*names, "actions"))
+    found = parameters.page, parameters.match_filter, parameters.actions("actions", 100)
+    return HttpResponse(repr(found).encode())
+
+
+@parser("HTTP requests")
+def _(draw: Draw, folder: Path) -> None:
+    root: Any = Resource()
+    root.putChild(b"x", HandlerResource(_page))
+    site: Any = LimitedSite(root, LOCAL)
+    site.reactor = Clock()
+    line = HttpClientLine(site.buildProtocol(HERE), HERE)
+    data = damaged_bytes(draw, _REQUESTS)
+    cut = draw(st.integers(0, len(data)))
+    line.say(data[:cut])
+    if line.open:
+        line.say(data[cut:])
+    answer = line.transport.value()
+    assert len(answer) <= MOST_BYTES
+    assert b" 500 " not in answer
+
+
+@parser("requests of sandboxes to hosts")
+def _(draw: Draw, folder: Path) -> None:
+    data = damaged_bytes(draw, _REQUESTS)[:50_000]
+
+    async def ask() -> bytes:
+        ours, its = socket.socketpair()
+        with ours:
+            ours.sendall(data)
+            ours.shutdown(socket.SHUT_WR)
+            reader, writer = await asyncio.open_connection(sock=its, limit=65536)
+            await HostProxy(["pypi.example=127.0.0.1"])._connected(reader, writer)
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            return ours.recv(65536)
+
+    assert len(asyncio.run(ask())) <= MOST_BYTES
+
+
 # Engines of strangers: a process whose output is drawn, a piece for each command.
 
 
@@ -809,7 +873,7 @@ def _client(protocol: str) -> Fuzz:
             both = {0: piece, 1: text + piece, 2: piece + text}
             return both.get(kind, text or piece).encode(errors="replace")
 
-        base: Any = engine._CLIENTS[protocol]
+        base: Any = engine.client_of(protocol)
         launched = {"_launched": lambda self, deadline: DrawnProcess(settings_, reply)}
         kind: type[EngineClient] = type("Drawn", (base,), launched)
 

@@ -29,6 +29,9 @@ const OWNERS = ["", "first", "second"];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
 
+/** Whether the window is so wide that coordinates are smaller, as a MediaQueryList. */
+export const wideWindow = matchMedia("(min-width: 56rem)");
+
 /** Shows positions of one match, and takes moves by mouse, touch and keyboard.
  *
  * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
@@ -90,6 +93,7 @@ export class BoardView {
     if (!options.small) {
       if (!options.choices) container.append(this.#buttons);
       this.#listen();
+      wideWindow.addEventListener("change", () => this.#svg.isConnected && this.#rebuild());
     }
     this.#build();
   }
@@ -144,8 +148,7 @@ export class BoardView {
   /** Show the board from the other side. */
   flip() {
     this.#flipped = !this.#flipped;
-    this.#build();
-    this.#draw();
+    this.#rebuild();
   }
 
   /** Tint cells by their shares, a Map from cell to 0..1, until the next position is shown. */
@@ -172,7 +175,12 @@ export class BoardView {
     this.#arrows.replaceChildren(...arrows.map(([from, to, share]) => this.#arrow(from, to, share)));
   }
 
-  // Drawn once.
+  // Drawn once, and again for another side or size.
+
+  #rebuild() {
+    this.#build();
+    this.#draw();
+  }
 
   #build() {
     const board = this.#board;
@@ -181,7 +189,7 @@ export class BoardView {
     const hasLabels = !small && !["heap", "scores"].includes(board.geometry);
     const [x, y, width, height] = this.#area();
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
-    const font = width * (matchMedia("(min-width: 56rem)").matches ? 0.022 : 0.032);
+    const font = width * (wideWindow.matches ? 0.022 : 0.032);
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
     const hasColumns = hasLabels && board.column_labels.some(Boolean);
     const hasPoints = hasLabels && board.geometry === "points";

@@ -3,11 +3,12 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
+import { wideWindow } from "./board.js";
 import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
-import { largestLosses } from "./losses.js";
+import { largestLosses, signedLosses } from "./losses.js";
 import { MatchRecord } from "./match_record.js";
 import {
   announcement,
@@ -132,8 +133,7 @@ class MatchPage {
     part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
-    page.style.setProperty("--aspect", this.#board.aspect);
-    page.classList.toggle("is-wide", this.#board.aspect > WIDE);
+    fitBoard(page, this.#board);
     const { isSlow } = this.#record;
     keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
@@ -550,8 +550,9 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     const mayTry = record.over || !record.players.includes(session()?.name);
-    this.#study.show(ply, mayTry, record.over || (mayTry && !record.isWithheld));
     this.#lesson?.draw(ply);
+    const isLesson = this.#lesson?.isHere ?? false;
+    this.#study.show(ply, mayTry, !isLesson && (record.over || (mayTry && !record.isWithheld)));
     const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
@@ -565,8 +566,9 @@ class MatchPage {
       this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
     if (mayPlay && record.mustPass) this.#passSoon();
-    this.#moves.show(record, ply);
-    this.#showAnalysis(position);
+    const signs = this.#areRatesShown ? signedLosses(record) : [];
+    this.#moves.show(record, ply, new Map(signs.map((each) => [each.ply, each.sign])));
+    this.#showAnalysis(position, isLesson);
     this.#study.draw();
     this.#counting?.show(isLast);
     if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
@@ -606,18 +608,26 @@ class MatchPage {
     setText(part("roll-luck"), values ? gettext("Luck of %(name)s in this roll: %(luck)s", values) : "");
   }
 
-  /** Players see the analyses when the match is over, others at once. */
-  #showAnalysis(position) {
+  /** Are there analyses to show? Players see them when the match is over, others at once. */
+  get #areRatesShown() {
     const record = this.#record;
     const isPlayer = record.players.includes(session()?.name);
-    const isKnown = record.rates().some(({ length }) => length);
-    part("win-rates").hidden = !isKnown || (isPlayer && !record.over);
+    return record.rates().some(({ length }) => length) && (record.over || !isPlayer);
+  }
+
+  /** Show the win rates, and what the bots said; a lesson hides that, as it names the best moves. */
+  #showAnalysis(position, isLesson) {
+    const record = this.#record;
+    part("win-rates").hidden = !this.#areRatesShown;
+    const isBelow = part("win-rates").parentElement === part("board-place");
+    if (record.judge && !isBelow) part("board-place").append(part("win-rates"));
+    part("analysis-of-bots").hidden = isLesson || !this.#areRatesShown || !position.info;
     if (part("win-rates").hidden) return;
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
     setText(part("judge"), gettext("says %(name)s", { name: record.judge }));
     this.#showLosses();
     this.#graph.show(record, this.#browser.ply);
-    this.#analysis.show(position, record.players);
+    if (!isLesson) this.#analysis.show(position, record.players);
   }
 
   /** The moves that lost the most, which lead to the positions before them. */
@@ -658,6 +668,13 @@ class MatchPage {
     announced.append(html("p", {}, text));
     if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
+}
+
+/** Give a board the room that its proportions need, also after they have changed with the window. */
+function fitBoard(page, board) {
+  page.style.setProperty("--aspect", board.aspect);
+  page.classList.toggle("is-wide", board.aspect > WIDE);
+  wideWindow.addEventListener("change", () => fitBoard(page, board), { once: true });
 }
 
 function setText(element, text) {

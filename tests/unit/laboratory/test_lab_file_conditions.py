@@ -51,6 +51,16 @@ def test_files_of_games_and_openings_are_conditions(
     assert digest(tmp_path, **by_game) != first
 
 
+def test_a_test_without_luck_is_another_test(tmp_path: Path) -> None:
+    raw = digest(tmp_path, games=["pig"])
+    assert digest(tmp_path, games=["pig"], without_luck=False) == raw
+    assert digest(tmp_path, games=["pig"], without_luck=True) != raw
+    (tmp_path / "own.npz").write_bytes(b"1")
+    first = digest(tmp_path, games=["pig"], evaluation="own.npz")
+    (tmp_path / "own.npz").write_bytes(b"2")
+    assert len({raw, first, digest(tmp_path, games=["pig"], evaluation="own.npz")}) == 3
+
+
 def test_a_confirmation_uses_other_openings_than_its_test() -> None:
     given = tuple((each,) for each in range(FEWEST_OPENINGS + 20))
 
@@ -75,6 +85,7 @@ def test_a_confirmation_uses_other_openings_than_its_test() -> None:
         ('games = ["mine:Mine"]', "games"),
         ('games = ["nim"]\nisolate = "never"', "isolate"),
         ('games = ["nim"]\nbuild_hosts = ["10.0.0.1:80"]', "build_hosts"),
+        ('games = ["pig"]\nevaluation = "/root/pig.npz"', "evaluation"),
         ('games = ["nim"]\n[sandbox]\ncommand = "./run"', "sandbox.command"),
         ('games = ["nim"]\n[sandbox]\nreads = ["/"]\nuses = "x"', "sandbox.reads and sandbox.u"),
         ('games = ["nim"]\n[sandbox]\nwithout = ["seccomp"]', "sandbox.without"),

@@ -311,6 +311,16 @@ def test_a_request_has_one_host_header(web: SiteInMemory, request_: str, status:
     assert web.ask(request_).status == status
 
 
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("Host", 421), *[(each, 200) for each in ("Accept-Language", "Accept-Encoding", "Cookie")]],
+)
+def test_a_header_need_not_be_utf_8(web: SiteInMemory, name: str, status: int) -> None:
+    host = "" if name == "Host" else "Host: localhost\r\n"
+    request = f"GET /healthz HTTP/1.1\r\n{host}{name}: ".encode() + b"\xfe\r\n\r\n"
+    assert web.accepted(request=request).response().status == status
+
+
 def test_headers_without_end_are_refused(web: SiteInMemory) -> None:
     assert web.ask(f"GET /healthz HTTP/1.1\nX: {'x' * MAX_HEADERS_BYTES}").status == 400
 
