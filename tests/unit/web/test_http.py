@@ -178,7 +178,7 @@ def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
 @pytest.mark.parametrize("path", ["/", "/healthz/", "/metrics/more", "/../etc/passwd", "/%zz"])
 def test_unknown_paths_are_not_found(web: SiteInMemory, path: str) -> None:
     response = web.get(path)
-    assert (response.status, response.body) == (404, "not found\n")
+    assert (response.status, response.body) == (404, "there is nothing at this address\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
