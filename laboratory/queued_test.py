@@ -263,8 +263,8 @@ class _Run:
                 names[each.first],
                 each.pairs.count,
                 words.elo(each.elo),
-                math.exp(min(each.betting.log_e, _LARGEST)),
-                math.exp(each.betting.bound),
+                round(math.exp(min(each.betting.log_e, _LARGEST)), 6),
+                round(math.exp(each.betting.bound), 6),
                 each.betting.state,
             )
             for each in Results(ledger).head_to_heads()

@@ -330,7 +330,7 @@ def match_with_mistakes(
         else:
             limit = Limit(simulations=drawn.choice(_SIMULATIONS))
             action = drawn.choice(bots).choose(position, limit).action
-        position = position.play(action)
+        position = position.play(action).rolled(drawn.randrange)
     return position
 
 

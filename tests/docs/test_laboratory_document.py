@@ -62,8 +62,15 @@ def test_a_test_is_handed_in_as_the_guide_does(tmp_path: Path) -> None:
     program, *words = shlex.split(line)
     words[words.index("ada.token")] = str(token)
     with queue.running():
-        code, output = run(program, *words, "--site", queue.site, cwd=made.top)
+        summary = tmp_path / "summary.md"
+        more = ("--site", queue.site, "--summary", str(summary))
+        code, output = run(program, *words, *more, cwd=made.top)
+        test = queue.told(1)
     assert code == 0, output
+    assert (test["state"], test["author"], test["tried"]) == ("stronger", "Ada", 0)
+    states = [each["state"] for each in test["history"]]
+    assert states == ["waiting", "building", "running", "stronger"]
+    assert test["verdict"] in summary.read_text()
     shown = {told(each) for each in output.splitlines()}
     assert {told(each) for each in expected if " cores" not in each and "Elo" not in each} <= shown
 

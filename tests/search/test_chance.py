@@ -28,6 +28,7 @@ from playout.players.evaluations.perceptron import (
 )
 from playout.players.evaluations.tables import new_tables
 from support.variants import CHANCE
+from testbed.pubeval import CONTACT, value_of
 
 every_chance_game = pytest.mark.parametrize("spec", CHANCE)
 #: Values are whole numbers, which are rounded at each move of nature.
@@ -399,3 +400,41 @@ def test_alphazero_without_a_fitting_net_is_refused(tmp_path: Path) -> None:
         players.load(f"alphazero(net={tmp_path / 'none.npz'})", games.load("pig"))
     with pytest.raises(SpecError, match="no compiled rules with the kernel `inputs`"):
         AlphaZero(PigWithoutInputs())
+
+
+# Tesauro's public evaluation.
+
+
+def played(position: Position, *names: str) -> Position:
+    for name in names:
+        position = position.play(position.game.parse_action(position.state, name))
+    return position
+
+
+def test_pubeval_plays_the_same_openings_from_both_seats() -> None:
+    game = games.load("backgammon")
+    player, found = players.load("testbed.pubeval:Pubeval", game), dict[str, str]()
+    for roll in ("31", "42", "61", "53", "65"):
+        for text in (roll, roll[::-1]):
+            position = played(Position(game), text)
+            action = player.choose(position, Limit()).action
+            found[text] = game.action_name(position.state, action)
+    wanted = {"31": "8/5 6/5", "42": "8/4 6/4", "61": "13/7 8/7", "53": "8/3 6/3", "65": "24/13"}
+    assert found == wanted | {roll[::-1]: move for roll, move in wanted.items()}
+
+
+def test_pubeval_moves_both_halves_of_a_double_as_one_move() -> None:
+    game = games.load("backgammon")
+    player = players.load("testbed.pubeval:Pubeval", game)
+    position = played(Position(game), "31", "8/5 6/5", "33")
+    mover = position.to_move
+    values = {
+        second.state: value_of(mover, second.state, CONTACT)
+        for first in map(position.play, position.legal_actions)
+        for second in map(first.play, first.legal_actions)
+    }
+    for _ in range(2):
+        assert position.to_move == mover
+        position = position.play(player.choose(position, Limit()).action)
+    assert values[position.state] == max(values.values())
+    assert len(values) > 50
