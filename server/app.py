@@ -250,8 +250,9 @@ class _Server:
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.restore_tournaments(found.tournaments)
             self._driver.caller(self._hub.restore_ladders)(found.ladders)
-            self._driver.caller(self._hub.restore_matches)(found.matches)
+            # Before the matches: a tournament that needs luck does not end.
             self._driver.caller(self._hub.measure_luck)(found.unmeasured)
+            self._driver.caller(self._hub.restore_matches)(found.matches)
 
     def run(self) -> None:
         """Listen and serve until stopped, then exit the process."""

@@ -255,7 +255,10 @@ class Hub:
         return self._finish_call(now)
 
     def measure_luck(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
-        """Have the luck of matches measured that ended before the server was started."""
+        """Have the luck of matches measured that ended before the server was started.
+
+        Call it before `restore_matches`, so that tournaments wait for it.
+        """
         self._luck.restore(stored, now)
         return self._finish_call(now)
 

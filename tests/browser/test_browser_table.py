@@ -24,6 +24,7 @@ from support.browser import (
     choose,
     match_of,
     meet,
+    moves_on,
     my_turn,
     own_result_in,
     play_on,
@@ -147,6 +148,16 @@ def test_bots_help_nobody_in_a_running_match_between_people(page: Page, site: Br
             expect(page.locator(control)).to_be_hidden()
         first.say("resign", match=match)
         expect(page.locator("#ask")).to_be_visible()
+
+
+def test_a_capture_of_several_pieces_takes_a_click_on_its_last_square(page: Page) -> None:
+    page.goto("/")
+    start_match(page, "checkers", fen="B:B1;4:W6;14;32")
+    my_turn(page)
+    for cell in (62, 30):
+        page.locator(f"#board .cell[data-cell='{cell}']").click()
+    expect(page.locator(".move").nth(1)).to_be_visible()
+    assert moves_on(page)[:2] == ["1x10", "10x17"]
 
 
 def test_a_lesson_shows_no_answer_of_a_bot_that_was_asked_before(

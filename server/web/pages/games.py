@@ -76,7 +76,7 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         raise HttpError(http.SERVICE_UNAVAILABLE, text)
     found = [each for each in entries if each.description.name == name and not below]
     if not found:
-        raise HttpError(http.NOT_FOUND, "not found")
+        raise HttpError(http.NOT_FOUND, f"there is no game {name!r} here")
     return await _render(source, request, found, [], alone=True)
 
 

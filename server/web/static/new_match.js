@@ -213,7 +213,9 @@ export class NewMatchForm {
   }
 
   #showOwnClock() {
-    find("own-clock").hidden = this.#form.elements.clock.value !== "";
+    const isOwn = this.#form.elements.clock.value === "";
+    find("own-clock").hidden = !isOwn;
+    find("new-own-clock").required = isOwn; // the browser asks for it
   }
 
   #showRated(guest) {

@@ -129,6 +129,24 @@ def test_a_failed_measurement_is_tried_again_and_then_given_up() -> None:
     assert [each.moves for each in again.lucks] == [first.moves]
 
 
+def test_a_tournament_waits_for_luck_after_a_restart_too() -> None:
+    harness = HubHarness()
+    _, bots = playing(harness)
+    bots.play()
+    harness.measured((0.5,))
+    stored = stored_tournament(harness.stored)
+    unknown = [each for each in stored.matches if each.ended and each.ended.luck is None]
+    again = HubHarness()
+    again.hub.restore_tournaments([stored])
+    again.do(again.hub.measure_luck(unknown, again.now))
+    again.do(again.hub.restore_matches([], again.now))
+    again.wait(0.1)  # pairs are made in slices
+    assert not is_over(again)
+    again.measured((0.25,))
+    again.wait(0.1)
+    assert is_over(again)
+
+
 def test_a_game_without_evaluation_is_not_measured_again() -> None:
     harness = HubHarness()
     _, bots = playing(harness)
