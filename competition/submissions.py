@@ -31,7 +31,6 @@ import msgspec
 from msgspec import structs
 
 from playout.bots.bot_file import BotFile
-from playout.commands.durable_files import is_unfinished, sync_folder, write_atomically
 from playout.commands.text import plain, utc
 from playout.players.engines.process import MatchUse
 from playout.server.tournament.competition_file import STAFF, Competition
@@ -126,9 +125,6 @@ class Submissions:
         self._lock = self.locked(self.folder)
         shutil.rmtree(self.incoming)
         self.incoming.mkdir(mode=0o700)
-        for each in (*self.folder.iterdir(), *self.folder.glob("submissions/*/*")):
-            if is_unfinished(each.name):
-                each.unlink()
         stored = self._stored()  # the process before may have changed something until now
         self._all = {
             number: structs.replace(one, state="queued", stage="unpack")
@@ -181,7 +177,7 @@ class Submissions:
         _replace(making / "submission.json", new)
         making.rename(self.place(new))
         self._all[number] = new
-        sync_folder(self.folder / "submissions")
+        _sync(self.folder / "submissions")
         return new
 
     def put(self, submission: Submission) -> Submission:
@@ -319,7 +315,22 @@ def _read(path: Path) -> Submission:
 
 def _replace(path: Path, value: Submission | Changes) -> None:
     """Replace a file as a whole; it is stored when this returns. Raises OSError."""
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(value)))
+    new = path.with_suffix(".new")
+    with new.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(value)))
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Make new names in a folder durable."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 # What an operator changes, by a command or on the page. Each function raises ValueError, whose text

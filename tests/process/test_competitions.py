@@ -385,14 +385,12 @@ def test_a_disk_without_room_for_logs_and_states_stops_nothing(cup: Cup) -> None
     wait_until(lambda: log.exists() and "== matches" in log.read_text(), "the last stage")
     resource.prlimit(host, resource.RLIMIT_FSIZE, (log.stat().st_size, before[1]))
     state = log.with_name("submission.json").read_text()
-
-    def told() -> dict[str, Any]:
-        answer: dict[str, Any] = cup.ask("GET", f"submissions/{number}", "Ada")[1]
-        return answer
-
-    wait_until(lambda: told()["log"].count(" won (") == 2, "both matches")
+    waiting = log.with_name("submission.new")
+    wait_until(lambda: waiting.exists() and waiting.stat().st_size == log.stat().st_size)
+    told = cup.ask("GET", f"submissions/{number}", "Ada")[1]
+    assert told["log"].count(" won (") == 2
     assert " won (" not in log.read_text()
-    assert (told()["state"], log.with_name("submission.json").read_text()) == ("running", state)
+    assert (told["state"], log.with_name("submission.json").read_text()) == ("running", state)
     resource.prlimit(host, resource.RLIMIT_FSIZE, before)
     done = cup.ended("Ada", number)
     assert (done["state"], cup.host()) == ("accepted", host)

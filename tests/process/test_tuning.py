@@ -103,7 +103,8 @@ def test_a_bot_gets_its_values_by_arguments_and_its_environment(tmp_path: Path) 
     (folder / "bot.toml").write_text('protocol = "lines"\ncommand = "sh run.sh"\n')
     (folder / "lab.toml").write_text(BOT_LAB)
     words = ("playout-lab", "tune", "--folder", str(folder), "--pairs", "6", "--time", "5",
-             "--confirm", "2", "--laboratories", str(tmp_path / "laboratories"))  # fmt: skip
+             "--confirm", "2", "--laboratories", str(tmp_path / "laboratories"),
+             "--file", str(folder / "lab.toml"))  # fmt: skip
     code, output = run(*words)
     assert code in (0, 1), output
     assert "Start: bot(wise=0.1,half=0.5)\nTuned: bot(" in output

@@ -915,7 +915,8 @@ def _answers(server: EngineServer, line: str) -> str:
 
 def _state(server: EngineServer) -> object:
     match = server.match
-    return match and (str(match.game), [each.state for each in match.positions])
+    game = str(match.game) if match and isinstance(server, GtpServer) else ""  # INFO changes rules
+    return match and (game, [each.state for each in match.positions])
 
 
 def _commands(
