@@ -239,7 +239,10 @@ def read(path: Path) -> Benchmark:
 
 
 def _game(value: object) -> Game:
-    return toml_table.game(registered(toml_table.text(value)))
+    try:
+        return toml_table.game(registered(toml_table.text(value)))
+    except click.UsageError as error:
+        raise ValueError(error.message) from error
 
 
 def _taken(table: TomlTable, keys: Mapping[str, Check[Any]]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """Unpacks an upload, in a process of its own because uploads are not trusted.
 
-    python -m playout.bots.archive UPLOAD NAME FOLDER MOST_BYTES
+    python -m playout.bots.archive UPLOAD NAME FOLDER MOST_BYTES [versions]
 
 UPLOAD is a file whose kind follows from NAME: a Python file, or a folder as .zip, .tar or .tar.gz.
 Its files are written to FOLDER, a new folder. Only plain files and folders are unpacked, with
 relative paths; links, devices and paths that lead out are refused, and so are too many files and
 too many bytes, which are counted when they are written, whatever the archive says about them.
 
-The output is JSON: the digest of the files, and how the bot is started (`bot_file`); or one
-sentence, with exit code 1, about what is wrong.
+The output is JSON: the digest of the files, and how the bot is started (`bot_file`), or with
+`versions` the names of the folders at the top; or one sentence, with exit code 1, about what is
+wrong.
 """
 
 from __future__ import annotations
@@ -88,12 +89,14 @@ _OF_MACHINE = (
 
 def main() -> int:
     """Unpack the file of the command line; return the exit code."""
-    upload, name, folder, most = sys.argv[1:]
+    upload, name, folder, most, *kind = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S + 5))
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
     try:
-        found = unpack(Path(upload), name, Path(folder), int(most))
+        unpacked: object
+        call = unpack_versions if kind else unpack
+        unpacked = call(Path(upload), name, Path(folder), int(most))
     except (ArchiveError, BotFileError) as error:
         print(error)
         cause = error.__cause__
@@ -101,12 +104,30 @@ def main() -> int:
     except MemoryError:
         print(f"the archive needs more than {_MEMORY // 2**20} MiB of memory to be unpacked")
         return 1
-    print(msgspec.json.encode(found).decode())
+    print(msgspec.json.encode(unpacked).decode())
     return 0
 
 
 def unpack(upload: Path, name: str, folder: Path, most: int) -> Unpacked:
     """Unpack a file into a new folder, at most `most` bytes. Raises ArchiveError, BotFileError."""
+    _unpack_files(upload, name, folder, most)
+    root = _root(folder)
+    return Unpacked(digest_of(root), str(root.relative_to(folder)), bot_file.read(root))
+
+
+def unpack_versions(upload: Path, name: str, folder: Path, most: int) -> list[str]:
+    """Unpack an archive that has only folders at its top; return their names.
+
+    Raises ArchiveError.
+    """
+    _unpack_files(upload, name, folder, most)
+    if other := next((each.name for each in folder.iterdir() if not each.is_dir()), None):
+        raise ArchiveError(f"{_shown(other)} is in no folder: each version has a folder of its own")
+    return sorted(each.name for each in folder.iterdir())
+
+
+def _unpack_files(upload: Path, name: str, folder: Path, most: int) -> None:
+    """Unpack a file into a new folder, at most `most` bytes. Raises ArchiveError."""
     folder.mkdir(mode=0o700)
     try:
         _write(_members(upload, name), folder, most)
@@ -116,8 +137,6 @@ def unpack(upload: Path, name: str, folder: Path, most: int) -> Unpacked:
         if isinstance(error, ArchiveError):
             raise
         raise ArchiveError(f"{name} cannot be unpacked: {error}") from error
-    root = _root(folder)
-    return Unpacked(digest_of(root), str(root.relative_to(folder)), bot_file.read(root))
 
 
 def digest_of(folder: Path, files: Iterable[Path] | None = None) -> str:
@@ -212,7 +231,7 @@ def checked_path(path: str) -> tuple[str, ...]:
     parts = tuple(each for each in plain.split("/") if each not in ("", "."))
     if plain.startswith("/") or ".." in parts or _DRIVE.match(plain):
         raise ArchiveError(f"{_shown(path)} leads out of the folder: paths must be relative")
-    if any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in _IGNORED):
+    if is_ignored(parts):
         return ()
     if not path.isprintable() or any(len(os.fsencode(each)) > LONGEST_NAME for each in parts):
         raise ArchiveError(
@@ -221,6 +240,11 @@ def checked_path(path: str) -> tuple[str, ...]:
     if len(parts) > MOST_LEVELS:
         raise ArchiveError(f"{_shown(path)} is deeper than {MOST_LEVELS} folders")
     return parts
+
+
+def is_ignored(parts: Iterable[str]) -> bool:
+    """Return whether a path is that of a file which systems and tools add, and no bot needs."""
+    return any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in _IGNORED)
 
 
 def _copy(content: IO[bytes], path: Path, left: int, *, executable: bool) -> int:

@@ -23,6 +23,7 @@ from playout.bots.archive import MACHINE_FAULT, Unpacked
 from playout.bots.bot_file import BotFile
 from playout.commands.child import Child, Program, last_lines
 from playout.commands.subprocesses import others_environment, own, own_environment
+from playout.commands.text import beginning
 from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox.bubblewrap import Sandbox
 from playout.server.organizer.supervisor import engine_table
@@ -46,6 +47,14 @@ _BUILD = (
 )
 #: The place of a log on this machine, in an error of an engine.
 _LOG_PLACE = re.compile(r", in /\S+:")
+#: How compilers and installers begin the text of an error.
+_ERROR = re.compile(r"\berror: ")
+#: How programs tell that there is no network.
+_NO_NETWORK = re.compile(
+    "name resolution|Name or service not known|resolve host|EAI_AGAIN|ENOTFOUND|unreachable"
+)
+#: Maximum number of characters of the reason why a build has failed.
+_LONGEST_REASON = 300
 #: The input of a program, in an error of an engine; the log has it.
 _GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
 
@@ -105,8 +114,17 @@ class Builder:
 
         The root of the result is relative to the folder.
         """
-        found = await self._unpacked(self._folder / "upload", name, "code")
+        archive = self._folder / "upload"
+        found = msgspec.json.decode(await self._unpacked(archive, name, "code"), type=Unpacked)
         return msgspec.structs.replace(found, root=str(Path("code", found.root)))
+
+    async def unpack_versions(self, name: str) -> list[str]:
+        """Unpack the upload, an archive with a folder for each version, to the folder `code`.
+
+        Returns the names of the folders. Raises StageFault.
+        """
+        found = await self._unpacked(self._folder / "upload", name, "code", "versions")
+        return msgspec.json.decode(found, type=list[str])
 
     async def build(self, root: str, bot: BotFile) -> str:
         """Run the build command of a bot; return the folder of the result. Raises StageFault."""
@@ -158,19 +176,21 @@ class Builder:
             where = (game, row.strip()) if len(terms.games) > 1 else (row.strip(),)
             raise StageFault(f"{', '.join(where)}: {reason}")
 
-    async def _unpacked(self, archive: Path, name: str, target: str) -> Unpacked:
-        """Unpack a file into a folder with the name `target`. Raises StageFault."""
+    async def _unpacked(self, archive: Path, name: str, target: str, *kind: str) -> str:
+        """Unpack a file into a folder with the name `target`; return the result as JSON.
+
+        Raises StageFault.
+        """
         most = str(self._terms.most_mb * UNPACKED * _MB)
-        words = own(
-            "playout.bots.archive:main", str(archive), name, str(self._folder / target), most
-        )
+        where = str(self._folder / target)
+        words = own("playout.bots.archive:main", str(archive), name, where, most, *kind)
         output = self._folder / "unpacked.json"
         fault = await self._run("unpack", words, own_environment(), output)
         text = output.read_text(errors="replace").strip()
         output.unlink()
         if fault:
             raise StageFault(text or f"the file cannot be unpacked: the program {fault}")
-        return msgspec.json.decode(text, type=Unpacked)
+        return text
 
     async def _run(
         self,
@@ -198,7 +218,20 @@ class Builder:
             raise MachineFault(f"the {stage} {why}")
         if not in_time:
             return f"has not ended after {limit_s:g} seconds"
-        return child.how_it_ended() if code else ""
+        if not code:
+            return ""
+        return self._why_not_built(child) if stage == "build" else child.how_it_ended()
+
+    def _why_not_built(self, child: Child) -> str:
+        """Return in words how a build has failed: with its first error, or else its last line."""
+        lines = child.tail(50)
+        reasons = [each.strip() for each in lines if _ERROR.search(each)] or lines[-1:]
+        text = ": ".join([child.how_it_ended(), *reasons[:1]])
+        text = beginning(text, _LONGEST_REASON)
+        is_cut_off = self._terms.sandbox is not None and not self._terms.hosts
+        if is_cut_off and any(map(_NO_NETWORK.search, lines)):
+            text += "; a build has no network, but for the hosts that build_hosts names"
+        return text
 
     def has_room(self) -> bool:
         """Whether the disk of the folder has room for a bot."""

@@ -6,7 +6,8 @@ which reads the user's objects and has a configuration of its own: so no hook, f
 `core.fsmonitor` or transport of the repository takes effect, and nothing is written to it. The
 files are counted before they are read: a few objects that name each other can be a trillion files.
 
-The identity of a version is its tree, without `lab.toml`: equal files are the same version. The
+The identity of a version is its tree, without `lab.toml` and files such as `__pycache__`, which
+`archive` leaves out: equal files are the same version. The
 laboratory of a command that ends is in a temporary folder.
 """
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from playout.bots.archive import MOST_FILES, MOST_PACKED
+from playout.bots.archive import MOST_FILES, MOST_PACKED, is_ignored
 from playout.commands.text import plain
 
 #: The file with the conditions of tests, which is no part of a bot.
@@ -157,21 +158,25 @@ class GitRepository:
         self._git("archive", "--format=tar", tree, output=file)
 
     def _written(self, index: Mapping[str, str], place: str) -> str:
-        """Return the tree of an index at a place, without the file of the laboratory."""
+        """Return the tree of an index at a place, without files that are no part of a bot."""
         within = Path(index["GIT_WORK_TREE"])
-        path = f"{place}{LAB_FILE}"
-        self._git("update-index", "--force-remove", "--", path, more=index, folder=within)
+        names = [os.fsdecode(each) for each in self._listed(("ls-files", "-z"), index, within)]
+        others = [
+            name
+            for name in names
+            if (path := name.removeprefix(place)) == LAB_FILE or is_ignored(path.split("/"))
+        ]
+        if place and len(names) == len(others):
+            raise SourceError(f"{self.prefix} has no files that git would add")
+        self._git("update-index", "--force-remove", "--", *others, more=index, folder=within)
         options = (f"--prefix={place}",) if place else ()
         return self._git("write-tree", *options, more=index).decode().strip()
 
     def _require_few(self, place: str, index: Mapping[str, str]) -> None:
         """Raise SourceError if the working tree has too many files, or too large ones."""
         words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", place)
-        names = self._listed(words, index, self.top)
-        if all(name.endswith(b"/" + os.fsencode(LAB_FILE)) for name in names) and self.prefix:
-            raise SourceError(f"{self.prefix} has no files that git would add")
         total = 0
-        for name in names:
+        for name in self._listed(words, index, self.top):
             with contextlib.suppress(OSError):  # it was removed
                 total += (self.top / os.fsdecode(name)).lstat().st_size
         if total > MOST_PACKED:

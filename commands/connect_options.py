@@ -177,6 +177,14 @@ def _forbid_tls(options: dict[str, Any]) -> None:
         del options[option]
 
 
+_token_file = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the token of the account.  [default: PLAYOUT_TOKEN, or the stored token]",
+)
+
+
 @dataclass(frozen=True)
 class AccountChoice:
     """The account of that name, or a guest of that name, or without a name a guest of any name."""
@@ -213,10 +221,9 @@ def account_options(command: F) -> F:
     """Add `--name`, `--guest` and `--token-file`; the command gets `account`, an AccountChoice."""
 
     @functools.wraps(command)
-    def with_account(
-        *arguments: Any, name: str | None, guest: bool, token_file: Path | None, **options: Any
-    ) -> Any:
-        return command(*arguments, account=AccountChoice(name, guest, token_file), **options)
+    def with_account(*arguments: Any, name: str | None, guest: bool, **options: Any) -> Any:
+        account = AccountChoice(name, guest, options.pop("token_file"))
+        return command(*arguments, account=account, **options)
 
     name = click.option(
         "--name",
@@ -225,13 +232,20 @@ def account_options(command: F) -> F:
         help="Your account; a new name is registered.  [default: a guest with a random name]",
     )
     guest = click.option("--guest", is_flag=True, help="Use --name without an account.")
-    token_file = click.option(
-        "--token-file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="File with the token of the account.  [default: PLAYOUT_TOKEN, or the stored token]",
+    return name(guest(_token_file(with_account)))  # type: ignore[return-value]
+
+
+def own_account_options(command: F) -> F:
+    """Add `--name` and `--token-file` of an account; the command gets an AccountChoice."""
+
+    @functools.wraps(command)
+    def with_account(*arguments: Any, name: str, token_file: Path | None, **options: Any) -> Any:
+        return command(*arguments, account=AccountChoice(name, False, token_file), **options)
+
+    name = click.option(
+        "--name", envvar="PLAYOUT_NAME", show_envvar=True, required=True, help="Your account."
     )
-    return name(guest(token_file(with_account)))  # type: ignore[return-value]
+    return name(_token_file(with_account))  # type: ignore[return-value]
 
 
 def _warn(text: str) -> None:

@@ -31,25 +31,33 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Files that are replaced as a whole.
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash it is old or new, and complete. Raises OSError."""
+def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write a file so that after a crash it is old or new, and complete. Raises OSError.
+
+    `mode`: its permissions, by default those of a new file.
+    """
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(number, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(number)
-            os.fchmod(number, 0o666 & ~_umask())
+            os.fchmod(number, 0o666 & ~_umask() if mode is None else mode)
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power failure. Raises OSError."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)  # so that the new name survives a power failure
+        os.fsync(number)
     finally:
-        os.close(folder)
+        os.close(number)
 
 
 def is_unfinished(name: str) -> bool:

@@ -12,9 +12,8 @@ import json
 import os
 import secrets
 import stat
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
+from playout.commands.durable_files import write_atomically
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import PROTOCOL, Code, Error, Hello, Welcome
 
@@ -105,17 +105,8 @@ class TokenFile:
             ) from error
 
     def _write(self, tokens: _Tokens) -> None:
-        number, name = tempfile.mkstemp(dir=self.path.parent, prefix="tokens.")  # mode 0600
-        try:
-            with open(number, "w", encoding="utf-8") as file:
-                json.dump(tokens, file, ensure_ascii=False, indent=2)
-                file.flush()
-                os.fsync(number)
-            os.replace(name, self.path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        content = json.dumps(tokens, ensure_ascii=False, indent=2).encode()
+        write_atomically(self.path, content, mode=0o600)
 
     def _warn_once(self, text: str) -> None:
         self._warn(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import os
@@ -168,8 +169,10 @@ def registered(text: str, folder: Path | None = None) -> str:
     folder = folder or Path.cwd()
     name = text.partition("(")[0].strip()
     try:
-        if name not in games.names() and (hint := plugins.file_hint("game", "Game", name, folder)):
-            raise hint
+        if name not in games.names():
+            with contextlib.suppress(OSError):  # a name that no file can have
+                if hint := plugins.file_hint("game", "Game", name, folder):
+                    raise hint
         return games.register(text, str(folder))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error

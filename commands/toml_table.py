@@ -17,6 +17,7 @@ import tomli_w
 
 from playout import games
 from playout.commands import toml_lines
+from playout.commands.text import beginning, counted
 from playout.commands.toml_lines import lines_of
 from playout.games import Game
 from playout.games.core import spec
@@ -32,6 +33,10 @@ Check = Callable[[object], T]
 WHOLE = (-(2**63), 2**63 - 1)
 #: The longest path of a file, in characters.
 LONGEST_PATH = 500
+#: Maximum number of bytes of a file.
+_MOST_BYTES = 2**24
+#: Maximum number of faults that are shown, and of characters of a fault and of an unknown key.
+_MOST_SHOWN, _LONGEST, _LONGEST_KEY = 15, 600, 50
 
 
 def text(value: object) -> str:
@@ -211,7 +216,7 @@ class Faults:
         line = self._line(path)
         self._paths.add(path)
         place = f"{self._where}:{line}: " if self._where else ""
-        self.found.append((line, place + text))
+        self.found.append((line, place + beginning(text, _LONGEST)))
 
     def add_new(self, path: toml_lines.Path, text: str) -> None:
         """Add a fault, unless the value, or a table or list around it, has one already."""
@@ -220,11 +225,16 @@ class Faults:
 
     def add_elsewhere(self, path: toml_lines.Path, place: str, text: str) -> None:
         """Add a fault in another file, which the value at `path` names."""
-        self.found.append((self._line(path), f"{place}: {text}"))
+        self.found.append((self._line(path), f"{place}: {beginning(text, _LONGEST)}"))
 
     def text(self) -> str:
-        """Return all faults in the order of their lines, a line of text for each."""
-        return "\n".join(text for _, text in sorted(self.found, key=lambda fault: fault[0]))
+        """Return the first faults in the order of their lines, a line of text for each."""
+        found = sorted(self.found, key=lambda fault: fault[0])
+        texts = [text for _, text in found[:_MOST_SHOWN]]
+        if len(found) > _MOST_SHOWN:
+            place = f"{self._where}:{found[_MOST_SHOWN][0]}: " if self._where else ""
+            texts.append(f"{place}{counted(len(found) - _MOST_SHOWN, 'more error')}")
+        return "\n".join(texts)
 
     def _line(self, path: toml_lines.Path) -> int:
         while path and path not in self._lines:
@@ -295,7 +305,8 @@ class TomlTable:
             if key in above:
                 self.fault(f"{key} must stand above {what}, where the tournament's keys are", key)
             else:
-                self.fault(str(spec.unknown(f"key of {self._kind}", key, self._known)), key)
+                shown = key[:_LONGEST_KEY]
+                self.fault(str(spec.unknown(f"key of {self._kind}", shown, self._known)), key)
 
     def _checked(self, check: Check[T], value: object, key: str, instead: T, *place: int) -> T:
         try:
@@ -325,7 +336,11 @@ def text_of(path: Path, where: str = "") -> str:
     `where`: the name of the file in errors, by default its path.
     """
     try:
-        return decoded(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise TomlError(f"{where or path}: has more than {_MOST_BYTES // 2**20} MiB")
+        return decoded(content)
     except OSError as error:
         raise TomlError(f"{where or path}: {error.strerror}") from error
     except TextFileError as error:

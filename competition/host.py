@@ -1,6 +1,6 @@
 """The process of a server that runs its competitions: pages, queues, and bots on ladders.
 
-The server starts it (`CompetitionProcess`), and ends it by SIGTERM. It ends with the server, and
+The server starts it (`KeptProcess`), and ends it by SIGTERM. It ends with the server, and
 with it everything that it has started. What was handed in is in the folders of the competitions, so
 that the next process continues where this one stopped.
 """

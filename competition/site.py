@@ -43,7 +43,7 @@ from playout.competition.submissions import CHANGES, Submission, Submissions
 from playout.games.core import spec
 from playout.server.model.records import Account
 from playout.server.net.competition_process import CompetitionOrders
-from playout.server.tournament.competition_file import STAFF, Contestant
+from playout.server.tournament.competition_file import RESERVED, STAFF, Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 from playout.server.web.http_server import content_policy
 from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
@@ -110,8 +110,7 @@ class Pages:
         self._refusals = refusals
         self._workers = workers
         self._files = Assets(files("playout.competition").joinpath("page"))
-        self._static = Assets(STATIC)
-        self._texts = ScriptTexts()
+        self._common = dict(zip(RESERVED, (Assets(STATIC), ScriptTexts()), strict=True))
         self._overviews = {name: Recent(CompetitionOverview()) for name in all_}
         #: The records of teams, by their competitions and names.
         self._records: dict[tuple[str, str], Recent[Record]] = {}
@@ -124,10 +123,8 @@ class Pages:
             return self._page("index.html", request, competitions=shown)
         if not rest:
             return self._files(request)
-        if first == "texts":
-            return self._texts(replace(request, path=tuple(rest)))
-        if first == "static":
-            return self._static(replace(request, path=tuple(rest)))
+        if first in self._common:
+            return self._common[first](replace(request, path=tuple(rest)))
         submissions = self._all.get(first)
         if submissions is None:
             text = f"there is no competition {first!r} here, but {', '.join(self._all)}"

@@ -8,6 +8,7 @@ from contextlib import closing
 from math import hypot
 from operator import attrgetter
 from statistics import mean
+from typing import NamedTuple
 
 import msgspec
 from twisted.logger import Logger
@@ -22,12 +23,14 @@ from playout.server.core.view import board_of, position_view_of
 from playout.server.ladder.standings import LadderStanding, ladder_table
 from playout.server.ladder.state import restore_ladder
 from playout.server.storage import Database
-from playout.server.storage.queries import Reader
+from playout.server.storage.queries import TREND_PARTS, Reader
 from playout.server.storage.results import MatchFilter, MatchRow
 from playout.server.storage.stored_ladders import stored_ladders
 
 #: The last matches in a record, in an overview, and those of a game among which it finds them.
 _LAST_MATCHES, _SHOWN, _READ = 20, 10, 50
+#: The time of a trend.
+_TREND_S = 7 * DAY_S
 
 _log = Logger(namespace="server")
 
@@ -36,7 +39,8 @@ class OverallStanding(msgspec.Struct, frozen=True):
     """A version on the ladders of all games: the mean of its ratings, and sums.
 
     `error` is half of the 95 % interval of the mean, None before it has played each game.
-    `day_ago` is the rating that the name had a day ago, None if it was not on each ladder.
+    `day_ago` is the rating that the name had a day ago, None if it was not on each ladder. `trend`
+    has its ratings of the last week at equal distances, the latest last, since it is on each one.
     """
 
     name: str
@@ -47,6 +51,7 @@ class OverallStanding(msgspec.Struct, frozen=True):
     matches: int
     points: float
     day_ago: float | None = None
+    trend: tuple[float, ...] = ()
 
 
 class ShownPosition(msgspec.Struct, frozen=True):
@@ -130,27 +135,56 @@ def overview(url: str, games: Sequence[str], now: float) -> CompetitionOverview:
         ]
         matches = _latest(latest)[:_SHOWN]
         shown = _shown(reader, matches[0] if matches else None, games[0])
-        day_ago = {game: reader.ladder_ratings_at(game, now - DAY_S) for game in games}
+        past = {
+            game: _Past(
+                reader.ladder_ratings_at(game, now - DAY_S),
+                reader.ladder_trends(game, now - _TREND_S, now),
+            )
+            for game in games
+        }
     by_game = {
-        game: _with_change(overall({game: rows}), [day_ago[game]]) for game, rows in found.items()
+        game: _with_past(overall({game: rows}), [past[game]]) for game, rows in found.items()
     }
-    all_games = _with_change(overall(found), list(day_ago.values()))
+    all_games = _with_past(overall(found), list(past.values()))
     return CompetitionOverview(all_games, by_game, matches, shown)
 
 
-def _with_change(
-    rows: Iterable[OverallStanding], day_ago: Sequence[Mapping[str, float]]
-) -> Sequence[OverallStanding]:
-    """Return standings with the ratings of the day before, which are given for each game."""
+class _Past(NamedTuple):
+    """Ratings on the ladder of a game by name: a day ago, and in the parts of the last week."""
 
-    def before(name: str) -> float | None:
-        known = [each[name] for each in day_ago if name in each]
-        return round(mean(known), 1) if len(known) == len(day_ago) else None
+    day_ago: Mapping[str, float]
+    trends: Mapping[str, Mapping[int, float]]
+
+
+def _with_past(rows: Iterable[OverallStanding], past: Sequence[_Past]) -> Sequence[OverallStanding]:
+    """Return standings with the ratings that the names had before, given for each game."""
+
+    def day_ago(name: str) -> float | None:
+        known = [each.day_ago[name] for each in past if name in each.day_ago]
+        return round(mean(known), 1) if len(known) == len(past) else None
 
     return [
-        each if each.retired else msgspec.structs.replace(each, day_ago=before(each.name))
+        each
+        if each.retired
+        else msgspec.structs.replace(
+            each,
+            day_ago=day_ago(each.name),
+            trend=_trend([ladder.trends.get(each.name, {}) for ladder in past]),
+        )
         for each in rows
     ]
+
+
+def _trend(ratings: Sequence[Mapping[int, float]]) -> tuple[float, ...]:
+    """Return the means of ratings in several games, which hold until the next one."""
+    found: list[float] = []
+    last: list[float | None] = [None] * len(ratings)
+    for part in range(TREND_PARTS + 1):
+        last = [each.get(part, before) for each, before in zip(ratings, last, strict=True)]
+        known = [each for each in last if each is not None]
+        if known and len(known) == len(last):
+            found.append(round(mean(known), 1))
+    return tuple(found)
 
 
 def _shown(reader: Reader, match: MatchRow | None, game: str) -> ShownPosition | None:

@@ -17,7 +17,7 @@ from playout.bots.site_client import SiteClient, sending_options
 from playout.commands.connect_options import (
     AccountChoice,
     ServerAddress,
-    account_options,
+    own_account_options,
     server_options,
 )
 from playout.commands.progress import doing
@@ -57,7 +57,7 @@ the submission goes on without you.
 )
 @sending_options(*SITE)
 @server_options
-@account_options
+@own_account_options
 @click.version_option(version("playout"), prog_name="playout-submit")
 def main(
     path: Path,

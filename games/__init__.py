@@ -21,8 +21,16 @@ from collections.abc import Callable, Mapping
 
 from playout.games.core import plugins, spec
 from playout.games.core.compilation_cache import announce_compilation
-from playout.games.core.description import Description, described, title_of, with_parameters
+from playout.games.core.description import (
+    OTHERS,
+    Description,
+    by_group,
+    described,
+    title_of,
+    with_parameters,
+)
 from playout.games.core.game import (
+    GROUPS,
     RETURNS,
     TIE,
     Game,
@@ -39,6 +47,8 @@ from playout.games.core.symmetries import Symmetry
 from playout.games.core.view import BoardView
 
 __all__ = [
+    "GROUPS",
+    "OTHERS",
     "RETURNS",
     "TIE",
     "Board",
@@ -58,6 +68,7 @@ __all__ = [
     "Vector",
     "announce_compilation",
     "beginning_at",
+    "by_group",
     "check_before_loading",
     "describe",
     "helper",

@@ -346,6 +346,7 @@ class Amazons(GridGame):
         "queens nor arrows move onto or across queens and arrows. Nothing is captured. A player "
         "who cannot move loses."
     )
+    groups = ("territory",)
     first_steps = (
         "Click one of your queens, then the cell to which it moves, then the cell of its arrow. "
         "You win when the opponent cannot move. Keep your queens apart and free at first; later, "

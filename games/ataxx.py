@@ -183,6 +183,7 @@ class Ataxx(GridGame):
         "player has no pieces left, and the player with more pieces wins. "
         f"{QUIET_PLIES} moves in a row without a new piece are a tie."
     )
+    groups = ("territory",)
     first_steps = (
         "Click an empty cell beside one of your pieces to put a new one, or click a piece and "
         "then a cell two steps away to jump. New pieces count, so jump only to capture "

@@ -428,6 +428,7 @@ class Backgammon(KernelGame):
         "has to enter again before other checkers move. Both numbers must be used if possible, "
         "otherwise the higher one. Gammons and doubling do not count: a match is one point."
     )
+    groups = ("classics",)
     first_steps = (
         "Click a checker and then the point to which it goes, for each number of the dice. 8/5 "
         "is a move from the point 8 to 5; points are numbered by the way that is left. Two "

@@ -303,6 +303,7 @@ class Breakthrough(GridGame):
         "wins by reaching the opposite edge of the board, or by capturing all pieces of the "
         "opponent. There are no ties."
     )
+    groups = ("capture",)
     first_steps = (
         "Click one of your pieces, then the cell to which it goes. You win as soon as one of them "
         "reaches the far row. Keep a piece diagonally behind each piece that advances, so that "

@@ -250,11 +250,12 @@ class Checkers(JumpingGame):
         "becomes a king stops. A player who can capture must do so. A player who cannot move "
         "loses; forty moves in a row without a capture are a tie. Each jump is a separate move."
     )
+    groups = ("classics", "capture")
     first_steps = (
-        "Click a piece, then the square to which it moves or jumps. Only captures are offered "
-        "while you can capture. You win when the opponent has no pieces or cannot move. Keep your "
-        "men on the back row for as long as you can: while they stand there, the opponent gets no "
-        "king."
+        "Click a piece, then the square to which it moves or jumps; of several jumps, the last "
+        "square is enough. Only captures are offered while you can capture. You win when the "
+        "opponent has no pieces or cannot move. Keep your men on the back row for as long as you "
+        "can: while they stand there, the opponent gets no king."
     )
 
     rows = columns = SIDE

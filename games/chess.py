@@ -61,11 +61,12 @@ class Chess(GridGame):
         "third time, after 50 moves of each player without a capture or a move of a pawn, and when "
         "neither player has enough pieces to mate."
     )
+    groups = ("classics", "capture")
     first_steps = (
-        "Click a piece, then the square to which it goes; to castle, click the king and the square "
-        "two further. You win by checkmate: the opponent's king is attacked and cannot be saved. "
-        "Before each move, look at what the opponent could capture after it. Bring knights and "
-        "bishops out, and castle early to make your king safe."
+        "Click a piece, then the square to which it goes; to castle, click the king and the rook, "
+        "or the square two further. You win by checkmate: the opponent's king is attacked and "
+        "cannot be saved. Before each move, look at what the opponent could capture after it. "
+        "Bring knights and bishops out, and castle early to make your king safe."
     )
     variants: ClassVar = {
         "fen=8/8/8/8/4k3/8/8/R3K3 w Q - 0 1": "An ending to learn: mate with king and rook.",

@@ -262,6 +262,7 @@ class Chong(GridGame):
         "A position that occurs for the third time is a tie, and so are "
         f"{QUIET_PLIES} moves in a row without a new stone."
     )
+    groups = ("quick",)
     first_steps = (
         "Click an empty cell to put a stone there, or your pawn and then the cell to which it "
         "goes. You win when your pawn reaches the opposite row. Use stones to block the other "

@@ -345,6 +345,7 @@ class Clobber(GridGame):
         "of your own pieces onto a piece of the opponent beside it, left, right, above or below, "
         "which is removed. There are no other moves. The player who makes the last move wins."
     )
+    groups = ("capture",)
     first_steps = (
         "Click one of your pieces, then a piece of the opponent beside it. You win by making the "
         "last move. A piece without a piece of the opponent beside it cannot move, so try to keep "

@@ -192,6 +192,7 @@ class ConnectFour(GridGame):
         "discs below; a column holds six. The first player with four in a row, vertically, "
         "horizontally or diagonally, wins; a full board without four in a row is a tie."
     )
+    groups = ("rows", "quick")
     first_steps = (
         "Click a column to drop a disc into it. You win with four of your discs in a row, in any "
         "direction. Look first whether the opponent could complete four with the next disc. The "

@@ -148,6 +148,7 @@ class DotsAndBoxes(GridGame):
         "draws the fourth line around a box has that box and draws another line. When all lines "
         "are drawn, the player with more boxes wins."
     )
+    groups = ("territory", "quick")
     first_steps = (
         "Click between two dots to draw a line. Close a box and you draw again; have more boxes "
         "at the end and you win. Do not draw the third line of a box, as the opponent closes it. "

@@ -347,11 +347,12 @@ class Draughts(JumpingGame):
         "one king against three pieces, and after 5 with one king against two or one, if one of "
         "them is a king. Each jump is a move of its own."
     )
+    groups = ("classics", "capture")
     first_steps = (
-        "Click a piece, then the square to which it moves or jumps. Only captures are offered "
-        "while you can capture, and only those that take the most pieces. You win when the "
-        "opponent has no pieces or cannot move. Before each move, look what the opponent would "
-        "have to capture, and what you could capture after that."
+        "Click a piece, then the square to which it moves or jumps; of several jumps, the last "
+        "square is enough. Only captures are offered while you can capture, and only those that "
+        "take the most pieces. You win when the opponent has no pieces or cannot move. Before each "
+        "move, look what the opponent would have to capture, and what you could capture after that."
     )
 
     rows = columns = SIDE

@@ -242,6 +242,7 @@ class EinsteinWurfeltNicht(GridGame):
         "of its own colour. The player who reaches the opposite corner, or captures all cubes of "
         "the opponent, wins."
     )
+    groups = ("quick",)
     first_steps = (
         "Click the cube that the die has rolled, and then its goal. A diagonal step is the "
         "shortest way. Capturing a cube of your own can help: the others then move more often."

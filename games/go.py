@@ -82,6 +82,7 @@ class Go(GridGame):
         "`handicap`, Black has that many stones on the board, and White moves first. "
         "After two plies for each point of the board it is scored in any case."
     )
+    groups = ("classics", "territory")
     first_steps = (
         "Click a point to put a stone there; stones do not move. You win with more points, which "
         "are your stones and the points that only they surround. Begin near the corners, where "

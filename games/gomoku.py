@@ -23,6 +23,7 @@ class Gomoku(MNK):
         "the first with exactly five. Every empty cell is a legal move. A full board without a "
         "winner is a tie."
     )
+    groups = ("classics", "rows")
     first_steps = (
         "Click a point to put a stone there. You win with five in a row. Answer three in a row "
         "with open ends at once: four with both ends open cannot be stopped. Look for a stone "

@@ -230,6 +230,7 @@ class Havannah(GridGame):
         "player may answer the first stone by taking it over: it changes its colour, and the first "
         "player moves again."
     )
+    groups = ("connection",)
     first_steps = (
         "Click an empty cell. You win by joining two corners or three sides, or with a ring. "
         "Two stones with two empty cells between them that touch both are as good as "

@@ -182,6 +182,7 @@ class Hex(GridGame):
         "swapping: that stone is replaced by one of the second player at the cell mirrored at the "
         "long diagonal, and the first player moves again."
     )
+    groups = ("connection",)
     first_steps = (
         "Click an empty cell to put a stone there. You win with a chain of stones between the two "
         "edges of your colour. Two of your stones that have two empty neighbours in common are as "

@@ -178,6 +178,7 @@ class Kalah(PitsGame):
         "When a player has no seeds in the pits, the opponent gets all seeds that are left, and "
         "the player with more seeds wins."
     )
+    groups = ("classics", "capture")
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. A pit "
         "whose last seed falls into your store gives you another move: in the first move, "

@@ -192,6 +192,7 @@ class LinesOfAction(GridGame):
         "pieces of both players, the player who moved wins. A player who cannot move loses. A "
         f"position that repeats is a tie, and so are {QUIET_PLIES} moves without a capture."
     )
+    groups = ("connection",)
     first_steps = (
         "Click one of your pieces, then a marked cell. You win when all your pieces are "
         "connected. Pieces in the middle are easier to connect than those at the edge, and a "

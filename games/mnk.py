@@ -318,6 +318,7 @@ class MNK(GridGame):
         "The first player with k or more in a row, vertically, horizontally or diagonally, wins; "
         "with `exact`, the first with exactly k. A full board without a winner is a tie."
     )
+    groups: ClassVar[tuple[str, ...]] = ("rows",)
     first_steps = (
         "Click an empty cell. You win with k in a row. Look first whether the opponent could "
         "complete a row with the next move, then for a move that makes two threats at the same "

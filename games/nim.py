@@ -121,6 +121,7 @@ class Nim(KernelGame):
         "from a heap: from a single heap at most max_take chips, from one of several heaps as many "
         "as they want. The player who takes the last chip wins, or loses with misere."
     )
+    groups = ("quick",)
     first_steps = (
         "Click a chip to take it and all that come after it. You win by taking the last one. "
         "Leave the opponent a multiple of max_take + 1 chips if you can: after any answer, you "

@@ -408,6 +408,7 @@ class Othello(GridGame):
         "discs change sides. A player who cannot do so passes. When neither player can, the game "
         "is over, and the player with more discs wins."
     )
+    groups = ("classics", "territory")
     first_steps = (
         "Click one of the marked cells. You win with more discs when neither player can move. A "
         "disc in a corner can never be turned, so take corners, and avoid the cells next to an "

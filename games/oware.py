@@ -278,6 +278,7 @@ class Oware(PitsGame):
         f"move, if a position repeats, or after {QUIET_PLIES} moves without a capture, each player "
         "gets the seeds in their own row."
     )
+    groups = ("classics", "capture")
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. Aim "
         "the last seed at a pit of the opponent that has one or two. Pits with three or more "

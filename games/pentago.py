@@ -228,6 +228,7 @@ class Pentago(GridGame):
         "the quarter; if both players have five in a row, or the board is full, it is a tie. To "
         "turn a quarter, choose its outer corner, then the corner to which that is turned."
     )
+    groups = ("rows",)
     first_steps = (
         "Click an empty cell, then an outer corner of the quarter that you want to turn, then "
         "the corner to which it goes. The middle of a quarter stays where it is, so stones "

@@ -132,6 +132,7 @@ class Pig(KernelGame):
         "holds adds the sum to their points; one who rolls a 1 loses the sum. In both cases it is "
         "the opponent's turn. The first player who has 100 points after holding wins."
     )
+    groups = ("quick",)
     first_steps = (
         "Choose roll or hold. The longer you roll, the more you lose by a 1: to hold at 20 is a "
         "good rule, until a player is close to 100 points."

@@ -61,6 +61,7 @@ class TicTacToe(GridGame):
         "Two players take turns to mark one of nine squares. The first player with three marks in "
         "a row, a column or a diagonal wins; a full board without three in a row is a tie."
     )
+    groups = ("rows", "quick")
     first_steps = (
         "Click an empty square. You win with three in a row. Complete a row if you can, otherwise "
         "stop the opponent from doing so; if neither is possible, the middle is best, then the "

@@ -211,6 +211,7 @@ class UltimateTicTacToe(GridGame):
         "three small boards in a row win the game. If all small boards are finished without that, "
         "it is a tie."
     )
+    groups = ("rows",)
     first_steps = (
         "Click one of the marked cells. You win with three small boards in a row. The place of "
         "your cell within its small board is the small board on which the opponent has to play, "

@@ -193,6 +193,7 @@ class Y(Havannah):
         "first player with a chain of connected stones that touches all three sides wins; a corner "
         "belongs to two sides. There are no ties: on a full board, one player has such a chain."
     )
+    groups = ("connection",)
     first_steps = (
         "Click an empty cell. You win with a chain that touches all three sides. Stones in the "
         "middle are worth most. Two stones with two empty cells between them that touch both are "

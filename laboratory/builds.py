@@ -13,7 +13,6 @@ import hashlib
 import platform
 import shutil
 import sys
-import tarfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +30,10 @@ T = TypeVar("T")
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 _UPLOAD = "upload.tar"
+
+
+class MachineError(SourceError):
+    """A version was not built because of a fault of this machine."""
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -55,6 +58,12 @@ class Builds:
         parts = (version, *terms.games, terms.sandbox is not None, terms.hosts, tools, *system)
         return self._folder / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
+    def remove_older(self, number: int) -> None:
+        """Remove all builds but the last ones."""
+        made = sorted(self._folder.glob("*/build.json"), key=lambda each: -each.stat().st_mtime)
+        for each in made[number:]:
+            shutil.rmtree(each.parent, ignore_errors=True)
+
     def log_of(self, version: str) -> Path:
         """Return the file with the log of the build of a version; there is none before it."""
         return self.folder_of(version) / "log.txt"
@@ -76,23 +85,22 @@ class Builds:
                 try:
                     made = self._made(place, pack)
                 except (MachineFault, OSError) as fault:
-                    raise SourceError(f"this machine has a fault: {fault}") from fault
+                    raise MachineError(f"this machine has a fault: {fault}") from fault
                 write_atomically(done, msgspec.json.encode(made))
             return place, msgspec.json.decode(done.read_bytes(), type=Build)
 
     def _made(self, place: Path, pack: Callable[[Path], None]) -> Build:
         upload = place / "upload"
         pack(upload)
-        _refuse_pointers(upload)
         with (place / "log.txt").open("a", encoding="utf-8", errors="replace") as log:
 
             def write(text: str) -> None:
                 log.writelines(f"{plain(each)}\n" for each in text.splitlines())
                 log.flush()
 
-            builder = Builder(self._terms, place, write, _exit_within)
+            builder = Builder(self._terms, place, write, exit_within)
             try:
-                return _finished(_stages(builder, write))
+                return finished(_stages(builder, place, write))
             except StageFault as fault:
                 write(f"== refused: {fault}")
                 with contextlib.suppress(OSError):
@@ -106,9 +114,10 @@ class Builds:
                 upload.unlink(missing_ok=True)
 
 
-async def _stages(builder: Builder, write: Callable[[str], None]) -> Build:
+async def _stages(builder: Builder, place: Path, write: Callable[[str], None]) -> Build:
     write("== unpack")
     found = await builder.unpack(_UPLOAD)
+    _refuse_pointers(place / found.root)
     write("== build")
     root = await builder.build(found.root, found.bot)
     write("== check")
@@ -116,11 +125,12 @@ async def _stages(builder: Builder, write: Callable[[str], None]) -> Build:
     return Build(root, found.bot)
 
 
-async def _exit_within(child: Child, seconds: float) -> bool:
+async def exit_within(child: Child, seconds: float) -> bool:
+    """Wait for the exit of a process; return whether it exits within some seconds."""
     return child.wait(seconds) is not None
 
 
-def _finished(work: Coroutine[Any, Any, T]) -> T:
+def finished(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that waits for nothing but the exit of processes."""
     try:
         work.send(None)
@@ -131,13 +141,13 @@ def _finished(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a stage waits for something else")
 
 
-def _refuse_pointers(upload: Path) -> None:
-    """Raise SourceError if a file of an archive is a pointer of Git LFS instead of the content."""
-    with tarfile.open(upload) as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.isreg() else None
-            if file and file.read(len(_LFS)) == _LFS:
-                raise SourceError(
-                    f"{plain(member.name)} is a pointer of Git LFS, not the file itself: keep it "
-                    "in git, or test a folder that has it"
-                )
+def _refuse_pointers(folder: Path) -> None:
+    """Raise StageFault if a file in a folder is a pointer of Git LFS instead of the content."""
+    for path in filter(Path.is_file, folder.rglob("*")):
+        with path.open("rb") as file:
+            if file.read(len(_LFS)) != _LFS:
+                continue
+        raise StageFault(
+            f"{plain(str(path.relative_to(folder)))} is a pointer of Git LFS, not the file itself: "
+            "keep it in git, or test a folder that has it"
+        )

@@ -21,7 +21,7 @@ from playout.commands.toml_table import TomlError, TomlTable
 from playout.games.core import plugins
 from playout.games.core import spec as notation
 from playout.protocol import versions
-from playout.protocol.tournament_spec import SandboxSettings
+from playout.protocol.tournament_spec import SandboxSettings, TournamentSpec
 from playout.ratings import book
 from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
@@ -34,13 +34,35 @@ PASSED = ("argument", "environment", "setoption")
 
 
 @dataclass(frozen=True)
+class QueueTerms:
+    """The limits of a server's queue of tests.
+
+    Its tests use at most `cores`, 0 for all of this machine. Authors are the accounts with these
+    names, or all; each has at most `unfinished` tests that have not ended, and hands in at most
+    `per_day` in 24 hours. An archive has at most `submission_mb` MiB. An author whose turn has
+    lasted `turn_s` gives cores to others. If a version loses a larger share of its matches than
+    `faults` by crashes, or on time, the test is stopped.
+    """
+
+    cores: int = 0
+    authors: tuple[str, ...] = ()
+    unfinished: int = 20
+    per_day: int = 100
+    submission_mb: int = 16
+    turn_s: float = 120.0
+    faults: float = 0.1
+
+
+@dataclass(frozen=True)
 class Conditions:
     """What is played, and how certain a verdict has to be.
 
     `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
-    the options that a tuning changes. `sources` is a digest of the games and the openings in files.
+    the options that a tuning changes. `without_luck` and `evaluation` are those of a tournament.
+    `queue` has the limits of a server's queue. `sources` is a digest of the games and the openings
+    in files.
     """
 
     games: tuple[str, ...]
@@ -57,15 +79,21 @@ class Conditions:
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
     parameters: tuple[TunedParameter, ...] = ()
+    without_luck: bool = False
+    evaluation: str = TournamentSpec.evaluation
+    queue: QueueTerms = QueueTerms()
     sources: str = ""
 
     @property
     def digest(self) -> str:
         """A digest of everything that the evidence of a test depends on."""
         values = asdict(self)
-        for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters"):
+        for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters", "queue"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
+        for key in ("without_luck", "evaluation"):  # tests of before know no luck
+            if values[key] == getattr(Conditions, key):
+                del values[key]
         text = json.dumps(values, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -83,17 +111,25 @@ def is_trusted(path: Path, homes: Path) -> bool:
 
 
 def _mark(path: Path, homes: Path) -> Path:
-    text = os.fsencode(path.resolve()) + b"\0" + path.read_bytes()
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").digest()
+    text = os.fsencode(path.resolve()) + b"\0" + content
     return homes / "trusted" / hashlib.sha256(text).hexdigest()
 
 
 def read(
-    path: Path | None, given: Mapping[str, Any], folder: Path, *, trusted: bool = True
+    path: Path | None,
+    given: Mapping[str, Any],
+    folder: Path,
+    *,
+    trusted: bool = True,
+    isolate: str = "auto",
 ) -> Conditions:
     """Return the conditions of a file, None for no file, with the `given` values in their place.
 
     A game may be a module:Class in the `folder` of the bot. A file that is not `trusted` names no
-    such game, and does not weaken the sandbox. Raises SpecFileError with all faults.
+    such game, and does not weaken the sandbox. `isolate` is the default of that key. Raises
+    SpecFileError with all faults.
     """
     try:
         text = toml_table.text_of(path) if path else ""
@@ -109,7 +145,7 @@ def read(
     names = top.elements("games", games_in(folder), None) if "games" in top else []
     nothing: dict[str, Any] = {}
     default = Conditions(())
-    isolate = top.take("isolate", toml_table.one_of("isolate", ISOLATION), "auto")
+    isolate = top.take("isolate", toml_table.one_of("isolate", ISOLATION), isolate)
     limits = settings.read(top.table("sandbox", "the sandbox"))
     conditions = Conditions(
         games=tuple(str(each) for each in names if each),
@@ -125,17 +161,44 @@ def read(
         adjudication=top.take("adjudication", toml_table.table, nothing),
         sandbox=_enforced(isolate, limits, top),
         build_hosts=tuple(
-            top.elements("build_hosts", toml_table.visible(200), "") if "build_hosts" in top else ()
+            top.elements("build_hosts", settings.host, "") if "build_hosts" in top else ()
         ),
         parameters=top.take("parameters", _parameters, ()),
+        queue=_queue(top.table("queue", "the queue")),
+        without_luck=top.take("without_luck", toml_table.truth, default.without_luck),
+        evaluation=top.take(
+            "evaluation", toml_table.visible(toml_table.LONGEST_PATH), default.evaluation
+        ),
     )
+    if conditions.build_hosts and conditions.sandbox and conditions.sandbox.command:
+        top.fault("build_hosts needs bubblewrap: leave out the command of the sandbox", "sandbox")
     conditions = replace(conditions, sources=_sources(conditions, folder))
     top.close()
     if "games" not in top:
-        top.fault(f"a laboratory needs games: in {LAB_FILE}, or as --game GAME", "games")
+        top.fault(
+            f"a laboratory needs games: in {LAB_FILE}, which playout-lab new writes, or as "
+            "--game GAME",
+            "games",
+        )
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions
+
+
+def _queue(table: TomlTable) -> QueueTerms:
+    default = QueueTerms()
+    names = table.elements("authors", toml_table.name, "") if "authors" in table else []
+    found = QueueTerms(
+        cores=table.take("cores", toml_table.whole(0, 1024), default.cores),
+        authors=tuple(names),
+        unfinished=table.take("unfinished", toml_table.whole(1, 10_000), default.unfinished),
+        per_day=table.take("per_day", toml_table.whole(1, 10_000), default.per_day),
+        submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), default.submission_mb),
+        turn_s=table.take("turn_s", toml_table.number(1, 86_400), default.turn_s),
+        faults=table.take("faults", toml_table.number(0, 1), default.faults),
+    )
+    table.close()
+    return found
 
 
 def _needing_trust(values: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
@@ -148,6 +211,7 @@ def _needing_trust(values: Mapping[str, Any], given: Mapping[str, Any]) -> list[
         *(["isolate"] if values.get("isolate") == "never" else ()),
         *(f"sandbox.{key}" for key in limits if key in settings.WEAKENING),
         *(["build_hosts"] if "build_hosts" in values else ()),
+        *(["evaluation"] if "evaluation" in values else ()),
     ]
 
 
@@ -165,6 +229,8 @@ def _sources(conditions: Conditions, folder: Path) -> str:
     read_file = versions.files_in(folder)
     for path in (named,) if isinstance(named, str) else named.values():
         found.append(repr(read_file(str(path))))
+    if conditions.evaluation != Conditions.evaluation:
+        found.append(repr(read_file(conditions.evaluation)))
     return hashlib.sha256(repr(found).encode()).hexdigest()[:12]
 
 

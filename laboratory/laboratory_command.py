@@ -21,8 +21,15 @@ from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
 from playout.bots.git_source import LAB_FILE, SourceError
+from playout.bots.site_client import SiteClient, sending_options
 from playout.commands import progress
 from playout.commands.agent_tools import imported
+from playout.commands.connect_options import (
+    AccountChoice,
+    ServerAddress,
+    account_options,
+    server_options,
+)
 from playout.commands.options import (
     FiniteRange,
     OptionGroup,
@@ -39,6 +46,7 @@ from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.losses import losses_of
 from playout.laboratory.sources import UnknownVersion, Version, VersionSources
+from playout.laboratory.submission import Ticket, archive_of, asked
 from playout.laboratory.trial import (
     NOT_STRONGER,
     STRONGER,
@@ -46,6 +54,7 @@ from playout.laboratory.trial import (
     Built,
     Laboratory,
     NotPlayed,
+    verdict,
 )
 from playout.laboratory.tuning import TunedProgram, Tuning, TuningTerms, require_parameters
 from playout.players import Limit
@@ -63,6 +72,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 EPILOG = """
 \b
 Examples:
+  playout-player new-bot my_bot              write a first bot in Python, with its lab.toml
   playout-lab new --game connect_four        write lab.toml in the folder of a bot
   playout-lab test                           the working tree against the last commit
   playout-lab test main                      the working tree against a branch
@@ -72,6 +82,7 @@ Examples:
   playout-lab confirm                        the gain of the last promotion, by fresh pairs
   playout-lab tune uct                       find better values of the options in lab.toml
   playout-lab tune --time 0.1                of the parameters of the bot in this folder
+  playout-lab submit main feature --name Ada  the same on a server, in a queue with others
   playout-lab list                           all tests of this bot
   playout-lab losses                         where the last candidate went wrong
 
@@ -96,6 +107,22 @@ Exit codes:
 A test that was stopped or killed is continued by the same command, and with a larger --pairs a test
 that was undecided. Each test is in the journal, and makes later tests against the same base
 stricter, so that the last of many tries is not promoted by luck.
+"""
+
+_SUBMIT_EPILOG = """
+\b
+Examples:
+  playout-lab submit --name Ada                    the working tree against the last commit
+  playout-lab submit main feature --name Ada --elo1 50
+  playout-lab submit main feature --name Ada --no-wait --priority 5
+  playout-lab submit old/ new/ --name Ada --site https://lab.play.example
+
+The token of the account is the one that a player of this user has stored; otherwise give it by
+PLAYOUT_TOKEN or --token-file. --host and --port say on which server.
+
+\b
+Exit codes are those of playout-lab test: 0 stronger, 1 not stronger, 125 undecided or stopped,
+2 bad usage, 130 interrupted: the test goes on without you.
 """
 
 _TUNE_EPILOG = """
@@ -143,16 +170,27 @@ _file_option = click.option(
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
+_summary_option = click.option(
+    "--summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Append the verdict and the report to this file, as Markdown.",
+)
+
 #: Add the options that replace values of lab.toml.
-_conditions_options = combined(
-    _folder_option,
-    _homes_option,
-    _file_option,
+_values_options = combined(
     click.option("--game", "games", multiple=True, help="A game, with its parameters; repeatable."),
     click.option("--clock", help="The clock of each match, such as 10+0.1 or 0.1/move."),
     click.option("--elo1", type=float, help="The gain to look for, in normalized Elo."),
     click.option("--pairs", type=int, help="The maximum number of pairs."),
     click.option("--plies", type=int, help="Random moves at the start of each pair."),
+)
+
+#: Add these, and the options of a test that this command plays.
+_conditions_options = combined(
+    _folder_option,
+    _homes_option,
+    _file_option,
+    _values_options,
     click.option("--concurrency", type=int, help="Matches at once.  [default: by the cores]"),
     click.option(
         "--http",
@@ -162,11 +200,7 @@ _conditions_options = combined(
         help=f"Address of the pages of a running test, or none.  [default: {USUAL_HTTP}, or "
         "another port if that is in use]",
     ),
-    click.option(
-        "--summary",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Append the verdict and the report to this file, as Markdown.",
-    ),
+    _summary_option,
 )
 
 
@@ -188,13 +222,8 @@ def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> Non
     is the working tree; without a base, that is the last commit.
     """
     sources, laboratory = _opened(**options)
-    try:
+    with _undecided_without_files():
         base, candidates = _chosen(sources, versions)
-    except UnknownVersion as error:
-        raise click.UsageError(str(error)) from error
-    except SourceError as error:
-        click.echo(f"playout-lab: {error}", err=True)
-        sys.exit(UNDECIDED)
     different = [each for each in candidates if each.id != base.id]
     if not different:
         labels = ", ".join(each.label for each in candidates)
@@ -202,6 +231,18 @@ def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> Non
         sys.exit(NOT_STRONGER)
     trial, ledger = _tested(laboratory, base, different)
     _finish(trial, ledger, summary)
+
+
+@contextlib.contextmanager
+def _undecided_without_files() -> Iterator[None]:
+    """Exit if the files of a version cannot be read. Raises UsageError for an unknown version."""
+    try:
+        yield
+    except UnknownVersion as error:
+        raise click.UsageError(str(error)) from error
+    except SourceError as error:
+        click.echo(f"playout-lab: {error}", err=True)
+        sys.exit(UNDECIDED)
 
 
 def _chosen(sources: VersionSources, typed: Sequence[str]) -> tuple[Version, list[Version]]:
@@ -277,28 +318,20 @@ def _tested(
     laboratory: Laboratory, base: Version, candidates: Sequence[Version]
 ) -> tuple[VersionTest, Ledger]:
     """Build the versions and play the test; exits if that fails."""
-    built, kept = [], []
-    for each in (base, *candidates):
-        try:
-            built.append(laboratory.built(each))
-            kept.append(each)
-        except SourceError as error:
-            click.echo(f"playout-lab: {error}", err=True)
-            if each is base or len(candidates) == 1:
-                sys.exit(UNDECIDED)
-    if len(kept) == 1:
+
+    def failed(error: SourceError) -> None:
+        click.echo(f"playout-lab: {error}", err=True)
+
+    try:
+        versions = laboratory.built_versions(base, candidates, failed)
+    except SourceError as error:
+        failed(error)
         sys.exit(UNDECIDED)
-    conditions = laboratory.conditions
-    trial = laboratory.journal.begun(
-        base.id,
-        tuple(each.id for each in kept[1:]),
-        tuple(each.name for each in kept),
-        tuple(each.player or "" for each in kept),
-        conditions.digest,
-    )
+    laboratory.require_players([built for _, built in versions])  # before the test is a try
+    trial = laboratory.begun([each for each, _ in versions])
     if trial.state not in ("open", "undecided"):
         click.echo(f"Test {trial.number} has its verdict already.")
-    with _played(laboratory, trial, built) as ledger:
+    with _played(laboratory, trial, [built for _, built in versions]) as ledger:
         return laboratory.decided(trial, ledger), ledger
 
 
@@ -324,28 +357,14 @@ def _played(
 def _finish(trial: VersionTest, ledger: Ledger, summary: Path | None) -> None:
     """Show the verdict, and exit with its code."""
     report = Results(ledger).report()
-    base, *candidates = (each.name for each in report.entrants)
     for each in report.head_to_head:
         assert each.betting
         name, evidence = report.entrants[each.first].name, words.evidence(each.betting)
         elo = f"{words.elo(each.elo)} Elo in {counted(each.pairs.count, 'pair')}"
-        click.echo(f"{name}: {elo}, evidence {evidence}")
-    pairs = f"test {trial.number}, {counted(len(ledger.results), 'pair')}"
-    if trial.state == "stronger":
-        text = f"{trial.winner} is stronger than {base} ({pairs})"
-    elif trial.state == "not stronger":
-        who = candidates[0] if len(candidates) == 1 else f"none of the {len(candidates)} candidates"
-        text = f"{who} is {'not ' if len(candidates) == 1 else ''}stronger than {base} ({pairs})"
-    else:
-        withdrawn = [report.entrants[place].name for place in ledger.withdrawn]
-        if withdrawn:
-            why = f"{', '.join(withdrawn)} crashed again and again"
-        elif ledger.is_decided:
-            why = "the matches repeat themselves: more openings are needed"
-        else:
-            why = "a larger --pairs continues it"
-        text = f"undecided whether a candidate is stronger than {base} ({pairs}): {why}"
-    _say(text, summary, writer("markdown")(report))
+        without = each.without_luck
+        luck = f", score without luck {words.without_luck(without)}" if without else ""
+        click.echo(f"{name}: {elo}{luck}, evidence {evidence}")
+    _say(verdict(trial, ledger), summary, writer("markdown")(report))
     if trial.state == "stronger":
         click.echo(
             "The Elo of a promotion is too high on average, as the test has stopped when it was "
@@ -361,6 +380,52 @@ def _say(text: str, summary: Path | None, report: str = "") -> None:
     if summary:
         with summary.open("a", encoding="utf-8") as file:
             file.write(f"**{text}**\n\n{report}\n")
+
+
+@main.command(epilog=_SUBMIT_EPILOG)
+@click.argument("versions", nargs=-1, metavar="[BASE [CANDIDATE]...]")
+@_folder_option
+@_homes_option
+@_file_option
+@_values_options
+@click.option("--priority", type=click.IntRange(0, 9), help="Of your tests, the highest is first.")
+@click.option("--no-wait", is_flag=True, help="Return when the test is in the queue.")
+@sending_options(8082, "queue of tests", "PLAYOUT_LAB_SITE")
+@server_options
+@account_options
+@_summary_option
+def submit(
+    versions: tuple[str, ...],
+    folder: Path,
+    homes: Path | None,
+    file: Path | None,
+    priority: int | None,
+    site: str,
+    server: ServerAddress,
+    account: AccountChoice,
+    summary: Path | None,
+    *,
+    no_wait: bool,
+    insecure: bool,
+    **values: Any,
+) -> None:
+    """Hand a test in to the queue of a server, and wait for its verdict.
+
+    The versions are those of playout-lab test. The server decides about alpha, the openings and the
+    sandbox; games, clock, elo1 and pairs of lab.toml are sent, unless options replace them.
+    """
+    client = SiteClient.of(site, account, server, insecure=insecure)
+    sources = _sources(folder, homes)
+    usual = folder / LAB_FILE
+    wanted = asked(file or (usual if usual.is_file() else None), values)
+    with _undecided_without_files():
+        base, candidates = _chosen(sources, versions)
+        name, content = archive_of([base, *candidates])
+    wanted |= {"base": name, "priority": priority or 0}
+    ticket = Ticket.handed_in(client, content, wanted)
+    click.echo(f"Test {ticket.number}: {ticket.address}")
+    if not no_wait:
+        sys.exit(ticket.followed(summary))
 
 
 @main.command()
@@ -387,6 +452,7 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
         ]
     except SourceError as error:
         raise click.ClickException(str(error)) from error
+    laboratory.require_players(entrants)
     confirmation = laboratory.journal.begun(
         trial.base,
         (trial.candidates[place - 1],),
@@ -473,7 +539,12 @@ def tune(
     if terms.named(start) == terms.named(tuned):
         click.echo("The tuned values are the start values.")
         sys.exit(NOT_STRONGER)
-    betting = Betting(elo1=conditions.elo1, alpha=conditions.alpha, beta=conditions.beta)
+    betting = Betting(
+        elo1=conditions.elo1,
+        alpha=conditions.alpha,
+        beta=conditions.beta,
+        without_luck=conditions.without_luck,
+    )
     found, process = tuning.test(start, tuned, confirm or conditions.confirm, betting)
     is_stronger = process.state == "stronger"
     click.echo(f"Tuned against the start, {found.pairs} fresh pairs: {found}")
@@ -611,7 +682,7 @@ def new(
 ) -> None:
     """Write lab.toml for a bot, and bot.toml if it needs one and has none.
 
-    Missing options are asked for.
+    Missing options are asked for. Without a bot, playout-player new-bot writes a first one.
     """
     chosen = games or (click.prompt("The game", default="connect_four"),)
     try:

@@ -11,6 +11,7 @@ from playout import players
 from playout.bots.archive import digest_of
 from playout.bots.git_source import LAB_FILE, GitRepository, SourceError, home_of
 from playout.bots.packing import files_of, write_tar
+from playout.commands.progress import doing
 from playout.games import SpecError
 from playout.games.core import spec as notation
 from playout.protocol import versions
@@ -89,7 +90,7 @@ class VersionSources:
             label = commit[:7] if typed == "HEAD" or commit.startswith(typed) else typed
             return self._of_tree(self.repository, self.repository.tree(commit), label)
         if folder.is_dir():
-            return self._of_folder(folder, typed)
+            return self.of_folder(folder, typed)
         if _PLAYER.fullmatch(typed) and self._is_player(typed):
             identity = versions.of_player(typed, files_in(self._folder), installed())
             return Version(identity, typed, player=typed)
@@ -99,11 +100,16 @@ class VersionSources:
 
     @staticmethod
     def _is_player(typed: str) -> bool:
+        """Return whether a text is a player. Raises UnknownVersion for wrong options."""
         try:
             wanted = notation.parse(typed)
+            if wanted.name in players.names():
+                with doing(f"Loading {wanted.name}"):
+                    notation.bind(players.find(wanted.name), wanted, skip=1)
+                return True
         except SpecError as error:
             raise UnknownVersion(str(error)) from error
-        return ":" in wanted.name or wanted.name in players.names()
+        return ":" in wanted.name
 
     def _repository(self) -> GitRepository:
         if self.repository is None:
@@ -122,7 +128,8 @@ class VersionSources:
         return Version(tree, label, pack=pack)
 
     @staticmethod
-    def _of_folder(folder: Path, label: str) -> Version:
+    def of_folder(folder: Path, label: str) -> Version:
+        """Return the version that the files of a folder are. Raises SourceError without files."""
         try:
             files = [each for each in files_of(folder) if each.name != LAB_FILE]
             identity = digest_of(folder, files)

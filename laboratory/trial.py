@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,15 @@ from playout.bots.git_source import GitRepository, SourceError
 from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.commands.text import counted
-from playout.laboratory.builds import Build, Builds
+from playout.laboratory.builds import Build, Builds, MachineError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec, loads
-from playout.ratings.opening_generator import shuffled
-from playout.server.organizer import spec_file
+from playout.ratings.book import Book
+from playout.ratings.pairs import Pair
+from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.console import LineDisplay, LiveDisplay, TournamentDisplay, duration
 from playout.server.organizer.launch import ServerChoice, notes, played, prepare_database
 from playout.server.organizer.local_server import HOST
@@ -37,7 +38,7 @@ from playout.server.organizer.supervisor import entrant_table, sandbox_table
 from playout.server.storage import Database
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import words
-from playout.server.tournament.report.values import BettingTest, HeadToHead
+from playout.server.tournament.report.values import HeadToHead
 from playout.server.tournament.results import Results
 
 #: The characters of the bar of evidence.
@@ -65,15 +66,23 @@ def lines(progress: TournamentProgress, now: float, budget: int) -> Iterator[str
 
 def _line(both: HeadToHead, name: str, left: str) -> str:
     parts = [name, counted(both.pairs.count, "pair"), f"Elo {words.elo(both.elo)}"]
+    if both.without_luck:
+        parts.append(f"without luck {words.without_luck(both.without_luck)}")
     if both.betting:
-        parts.append(f"evidence {bar(both.betting)} {words.evidence(both.betting)}")
+        shown = bar(both.betting.log_e, both.betting.bound)
+        parts.append(f"evidence {shown} {words.evidence(both.betting)}")
         parts += {"futile": ["given up"], "exhausted": ["repeats"]}.get(both.betting.state, [])
     return "  ".join(parts) + left
 
 
-def bar(test: BettingTest) -> str:
+def _played(ledger: Ledger) -> int:
+    """Return the number of pairs that count: in a test without luck, those whose luck is known."""
+    return len(ledger.luck if ledger.spec.tests_without_luck else ledger.results)
+
+
+def bar(log_e: float, bound: float) -> str:
     """Return the evidence as a share of its bound, both as logarithms."""
-    full = round(_WIDTH * min(1.0, max(0.0, test.log_e / test.bound)))
+    full = round(_WIDTH * min(1.0, max(0.0, log_e / bound)))
     return f"[{'#' * full}{'.' * (_WIDTH - full)}]"
 
 
@@ -136,15 +145,21 @@ STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 FEWEST_OPENINGS = 64
 
 
-def unused(openings: Openings, seed: int, played: int) -> Openings:
-    """Return the given openings that remain after the first `played` pairs of a test.
+def unused(openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]) -> Openings:
+    """Return the given openings without those of the `pairs` of a test.
 
-    The test had this seed. A game with fewer than FEWEST_OPENINGS remaining ones keeps all.
+    A game with fewer than FEWEST_OPENINGS other ones keeps all.
     """
     lines, fens = dict(openings.lines), dict(openings.fens)
+    most: dict[str, int] = {}
+    for each in pairs:
+        most[each.game] = max(most.get(each.game, 0), each.opening)
     for game, given in openings.lines.items():
-        both = list(zip(given, fens.get(game) or itertools.repeat(""), strict=False))
-        left = list(shuffled(both, seed) if openings.order == "shuffled" else both)[played:]
+        book = Book(game, test.openings, test.seed)
+        count = most.get(game, -1) + 1 if game in test.openings.lines else 0
+        used = {(book[number], book.fen_of(number)) for number in range(count)}
+        both = zip(given, fens.get(game) or itertools.repeat(""), strict=False)
+        left = [each for each in both if each not in used]
         if len(left) >= FEWEST_OPENINGS:
             lines[game] = tuple(opening for opening, _ in left)
             if game in fens:
@@ -171,14 +186,47 @@ class Laboratory:
         self.conditions = conditions
         self._folder = folder
         self._http = http
-        self._builds = Builds(
-            home / "builds",
-            BuildTerms(
-                conditions.games,
-                conditions.clock,
-                conditions.sandbox,
-                conditions.build_hosts,
-            ),
+        self.terms = BuildTerms(
+            conditions.games,
+            conditions.clock,
+            conditions.sandbox,
+            conditions.build_hosts,
+            conditions.queue.submission_mb,
+        )
+        self.builds = Builds(home / "builds", self.terms)
+
+    def built_versions(
+        self,
+        base: Version,
+        candidates: Sequence[Version],
+        failed: Callable[[SourceError], object],
+    ) -> list[tuple[Version, Built]]:
+        """Return the versions that can be built, the base first.
+
+        `failed` gets the error of each candidate that is left out. Raises SourceError if the base
+        or all candidates cannot be built, MachineError.
+        """
+        found = [(base, self.built(base))]
+        for each in candidates:
+            try:
+                found.append((each, self.built(each)))
+            except MachineError:
+                raise
+            except SourceError as error:
+                if each is candidates[-1] and len(found) == 1:
+                    raise
+                failed(error)
+        return found
+
+    def begun(self, versions: Sequence[Version]) -> VersionTest:
+        """Return the test of these versions, the base first, which is in the journal then."""
+        base, *candidates = versions
+        return self.journal.begun(
+            base.id,
+            tuple(each.id for each in candidates),
+            tuple(each.name for each in versions),
+            tuple(each.player or "" for each in versions),
+            self.conditions.digest,
         )
 
     def built(self, version: Version) -> Built:
@@ -188,11 +236,12 @@ class Laboratory:
         assert version.pack
         with interrupts.with_cleanup(), doing(f"Building {version.name}"):
             try:
-                place, build = self._builds.get(version.id, version.pack)
+                place, build = self.builds.get(version.id, version.pack)
             except SourceError as error:
-                log = self._builds.log_of(version.id)
+                log = self.builds.log_of(version.id)
                 where = f"; the log is in {log}" if log.exists() else ""
-                raise SourceError(f"{version.name} cannot be built: {error}{where}") from error
+                text = f"{version.name} cannot be built: {error}{where}"
+                raise type(error)(text) from error
         isolated = self.conditions.sandbox is not None
         root = (place / build.root).absolute()
         return build.bot.entrant(version.name, version.id[:12], root, sandbox=isolated), build
@@ -201,7 +250,7 @@ class Laboratory:
         """Return the file with the log of a version's build. Raises SourceError without one."""
         if version.player:
             raise SourceError(f"{version.name} is a player, which is not built")
-        path = self._builds.log_of(version.id)
+        path = self.builds.log_of(version.id)
         if not path.exists():
             raise SourceError(f"{version.name} has not been built yet: playout-lab test builds it")
         return path
@@ -222,7 +271,8 @@ class Laboratory:
         for _, build in entrants:
             if build and sandbox:
                 sandbox = build.bot.sandbox(sandbox)
-        terms = {key: getattr(conditions, key) for key in ("elo1", "alpha", "beta")}
+        keys = ("elo1", "alpha", "beta", "without_luck")
+        terms = {key: getattr(conditions, key) for key in keys}
         values: dict[str, Any] = {
             "name": " against ".join(reversed(trial.names[:2]))
             + (f" and {len(trial.names) - 2} more" if len(trial.names) > 2 else ""),
@@ -234,6 +284,7 @@ class Laboratory:
             "seed": conditions.seed + (trial.number if rounds else 0),
             "openings": dict(conditions.openings),
             "adjudication": dict(conditions.adjudication),
+            "evaluation": conditions.evaluation,
             "entrants": [entrant_table(each) for each, _ in entrants],
         }
         if not rounds:
@@ -244,26 +295,42 @@ class Laboratory:
             values["sandbox"] = sandbox_table(sandbox)
         spec = spec_file.valid(values, self._folder)
         if rounds:
-            played = next(each.pairs for each in self.journal if each.number == trial.of)
-            openings = unused(spec.openings, conditions.seed, played)
-            spec = replace(spec, openings=openings)
-        if players := tuple(each for each in spec.entrants if each.player):
-            spec_file.check(replace(spec, entrants=players), self._folder)
+            test = next(each for each in self.journal if each.number == trial.of)
+            with contextlib.closing(Database(self._database(test), only_read=True)) as stored:
+                ledger = stored_ledger(stored_tournament(stored, None))
+            spec = replace(spec, openings=unused(spec.openings, ledger.spec, ledger.pairs))
         return spec
 
-    def play(self, trial: VersionTest, spec: TournamentSpec, budget: int) -> Ledger:
+    def require_players(self, entrants: Iterable[Built]) -> None:
+        """Raise SpecFileError unless the players among the entrants can play the games."""
+        players = tuple(each for each, _ in entrants if each.player)
+        if players:
+            games = self.conditions.games
+            spec_file.check(TournamentSpec("players", games, "match", players), self._folder)
+
+    def play(
+        self,
+        trial: VersionTest,
+        spec: TournamentSpec,
+        budget: int,
+        *,
+        shown: TournamentDisplay | None = None,
+        is_enough: Callable[[Ledger], bool] = lambda ledger: False,
+        cores: int | None = None,
+    ) -> Ledger:
         """Play a test, or go on with it, until it is decided or has `budget` pairs.
 
-        Raises NotPlayed if it is interrupted or fails.
+        It also ends when `is_enough`. Matches at once use `cores`, by default those of the
+        specification. Raises NotPlayed if it is interrupted or fails.
         """
-        database = f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
+        database = self._database(trial)
         prepare_database(database)
         with contextlib.closing(Database(database)) as stored:
             tournament = None
             if stored.tournaments():
                 before = stored_tournament(stored, None)
                 ledger = stored_ledger(before)
-                if before.ended or len(ledger.results) >= budget:
+                if before.ended or _played(ledger) >= budget:
                     return ledger
                 spec, tournament = loads(before.created.spec), before.created.tournament
         request = RunRequest(
@@ -271,7 +338,8 @@ class Laboratory:
             tournament,
             notes=notes(spec),
             anyway=True,  # a version is the digest of its own files
-            is_enough=lambda ledger: len(ledger.results) >= budget,
+            is_enough=lambda ledger: _played(ledger) >= budget or is_enough(ledger),
+            at_once=estimate.concurrency(spec, cores) if cores else None,
             program="playout-lab",
             to_resume="the same command; it continues this test",
         )
@@ -284,11 +352,14 @@ class Laboratory:
             stay=False,
             database=database,
         )
-        shown = display(budget)
+        shown = shown or display(budget)
         with played(request, choice, self._folder, spec.entrants, shown=shown) as (runner, _):
             if runner.code or runner.progress is None:
                 raise NotPlayed(UNDECIDED if runner.code == 1 else runner.code)
             return runner.progress.ledger
+
+    def _database(self, trial: VersionTest) -> str:
+        return f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
 
     def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""
@@ -321,3 +392,22 @@ class Laboratory:
         player = trial.players[place]
         label = trial.names[place].rpartition(" ")[0]
         return Version(identity, label, player or None, None if player else pack)
+
+
+def verdict(trial: VersionTest, ledger: Ledger) -> str:
+    """Return the verdict of a decided test in a sentence."""
+    base, *candidates = names = [each.name for each in ledger.spec.entrants]
+    pairs = f"test {trial.number}, {counted(len(ledger.results), 'pair')}"
+    if trial.state == "stronger":
+        return f"{trial.winner} is stronger than {base} ({pairs})"
+    if trial.state == "not stronger":
+        who = candidates[0] if len(candidates) == 1 else f"none of the {len(candidates)} candidates"
+        return f"{who} is {'not ' if len(candidates) == 1 else ''}stronger than {base} ({pairs})"
+    withdrawn = [names[place] for place in ledger.withdrawn]
+    if withdrawn:
+        why = f"{', '.join(withdrawn)} crashed again and again"
+    elif ledger.is_decided:
+        why = "the matches repeat themselves: more openings are needed"
+    else:
+        why = "a larger --pairs continues it"
+    return f"undecided whether a candidate is stronger than {base} ({pairs}): {why}"

@@ -57,10 +57,14 @@ class LearnedPair(msgspec.Struct, frozen=True):
 
 
 class TestedPair(msgspec.Struct, frozen=True):
-    """A finished pair of the tuned values against the start: the points of the tuned ones."""
+    """A finished pair of the tuned values against the start: the points of the tuned ones.
+
+    `luck` is theirs in both matches, by the evaluation that comes with the game.
+    """
 
     number: int
     points: tuple[float, float]
+    luck: float | None = None
 
 
 @dataclass(frozen=True)
@@ -263,12 +267,15 @@ class Tuning:
                     while len(known) < pairs:
                         with doing(f"Testing: pair {len(known) + 1} of {pairs}"):
                             step, pair = next(found)
-                        known[step.number] = TestedPair(step.number, (pair.score[0], pair.score[1]))
+                        points = (pair.score.first, pair.score.second)
+                        known[step.number] = TestedPair(step.number, points, pair.luck)
                         append(file, known[step.number])
         scores = [PairScore(*known[number].points) for number in range(pairs)]
         process = EProcess(terms, terms.alpha)
-        for each in scores:
-            process.add(each.total / GAMES)
+        for number, each in enumerate(scores):
+            luck = known[number].luck if terms.without_luck else None
+            without = None if luck is None else each.share_without_luck(luck)
+            process.add(each.total / GAMES, without_luck=without)
         return score(scores), process
 
     def draw(self) -> Path:

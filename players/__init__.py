@@ -13,6 +13,7 @@ the entry point group `playout.players`.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -73,8 +74,10 @@ def find(name: str) -> type[Player]:
 
     Raises SpecError for an unknown name.
     """
-    if name not in names() and (hint := plugins.file_hint("player", "Player", name, Path.cwd())):
-        raise hint
+    if name not in names():
+        with contextlib.suppress(OSError):  # a name that no file can have
+            if hint := plugins.file_hint("player", "Player", name, Path.cwd()):
+                raise hint
     if ":" in name:
         return plugins.find_class(Player, "player", name)
     return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)

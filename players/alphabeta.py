@@ -10,6 +10,7 @@ import threading
 import time as clock
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import chain, islice
 from typing import Annotated, Any
 
 from playout.games import Game, Option, Position, SpecError, State
@@ -24,7 +25,7 @@ from playout.players.core.player import (
     Time,
 )
 from playout.players.core.rules import rules_of
-from playout.players.depth_first import principal_variation as pv
+from playout.players.depth_first import LAST, MOST_PLIES, NODES, ROOT
 from playout.players.depth_first.deepening import DeepeningSearch
 from playout.players.evaluations import files, perceptron
 
@@ -76,7 +77,7 @@ class AlphaBeta(DeepeningSearch):
                 self._prepare(evaluation, threads, memory_mb)
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
-        self._depth = min(depth or pv.MOST_PLIES, pv.MOST_PLIES)
+        self._depth = min(depth or MOST_PLIES, MOST_PLIES)
         self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
         self._first = self._searches[0]
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
@@ -85,6 +86,8 @@ class AlphaBeta(DeepeningSearch):
         self._root: Position | None = None
 
     def _prepare(self, evaluation: str, threads: int, memory_mb: int) -> None:
+        from playout.players.depth_first import principal_variation as pv  # compiled when needed
+
         tables = files.load(self.game, evaluation)
         table = pv.new_table(1 << (memory_mb * 2**20 // 32).bit_length() - 1)
         self._functions = pv.functions_for(self._rules)
@@ -100,7 +103,7 @@ class AlphaBeta(DeepeningSearch):
                 f"alphabeta searches games with chance, such as {self.game}, in one thread and on "
                 f"its own time; leave out the option {option}"
             )
-        from playout.players.depth_first import expectiminimax  # compiled when it is needed
+        from playout.players.depth_first import expectiminimax  # compiled when needed
 
         kernels = perceptron.kernels_of(self.game, self._rules)
         net = files.load_net(self.game, evaluation)
@@ -124,7 +127,7 @@ class AlphaBeta(DeepeningSearch):
             search.scores[0, : len(legal)] = 0
         self._count, self._reached = len(legal), 0
         if limit.simulations is not None:
-            self._first.state[pv.LAST] = limit.simulations
+            self._first.state[LAST] = limit.simulations
 
     @contextlib.contextmanager
     def _stopped_after(self, seconds: float | None) -> Iterator[None]:
@@ -142,7 +145,7 @@ class AlphaBeta(DeepeningSearch):
 
     def _stop(self) -> None:
         for search in self._searches:
-            search.state[pv.LAST] = -1  # a running search stops at its next node
+            search.state[LAST] = -1  # a running search stops at its next node
 
     def _deepen(self, limit: Limit, started: float) -> Generator[bool]:
         """Search in all threads until the first one ends."""
@@ -150,9 +153,14 @@ class AlphaBeta(DeepeningSearch):
             self._pool.submit(lambda each: [*each], self._depths(search, 1 + number % 2))
             for number, search in enumerate(self._searches[1:], start=1)
         ]
+        depths = self._depths(self._first)
         try:
+            if (
+                self.game.has_chance
+            ):  # without depth 1, which takes a millisecond, it moves at random
+                depths = chain(tuple(islice(depths, 1)), depths)
             with self._stopped_after(limit.seconds):
-                for depth, is_complete in self._depths(self._first):
+                for depth, is_complete in depths:
                     self._reached = depth
                     if not is_complete:
                         return
@@ -186,13 +194,13 @@ class AlphaBeta(DeepeningSearch):
 
     def _info(self, position: Position, seconds: float) -> Info:
         """Return the analysis; a better action has at least as many visits as those behind it."""
-        nodes = sum(int(search.state[pv.NODES]) for search in self._searches)
+        nodes = sum(int(search.state[NODES]) for search in self._searches)
         wanted, visits = min(self._count, self._candidates), 1
         found: list[ActionStats] = []
         for place in reversed(range(wanted)):
             action = int(self._first.actions[0, place])
             score = int(self._first.scores[0, place])
-            visits = max(visits, int(self._first.history[pv.ROOT, action]))
+            visits = max(visits, int(self._first.history[ROOT, action]))
             found.insert(0, self._stats(action, visits, score))
         best = found[0]
         return Info(

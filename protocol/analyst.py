@@ -1,9 +1,10 @@
 """Messages between a server and the processes in which players work for it; puzzles.
 
-An analyst analyses positions and proves results. It carries out one order after the other, and
-reports the changes of an analysis, and the end of each order. Another process finds puzzles for
-`playout-server puzzles`: an order names a match, and its answer has the puzzle that was found in
-it. A puzzle is a position in which one move wins and no other does, or no other as soon.
+An analyst analyses positions, proves results and measures the luck of matches. It carries out one
+order after the other, and reports the changes of an analysis, and the end of each order. Another
+process finds puzzles for `playout-server puzzles`: an order names a match, and its answer has the
+puzzle that was found in it. A puzzle is a position in which one move wins and no other does, or no
+other as soon.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class PuzzleAnswer(Struct, frozen=True, omit_defaults=True):
 
     puzzle: Puzzle | None = None
     error: str = ""
+    has_chance: bool = False  # the game has chance, and so no puzzles
 
 
 class AnalysisOrder(Struct, frozen=True, tag="analyse"):
@@ -122,6 +124,19 @@ class ProofOrder(Struct, frozen=True, tag="prove"):
     seconds: float
 
 
+class LuckOrder(Struct, frozen=True, tag="luck"):
+    """Report the luck of all rolls after the first `opening` ones of the `moves` of a match.
+
+    `evaluation` is a file, or "shipped" for the one that comes with the game.
+    """
+
+    analysis: str
+    game: str
+    moves: tuple[int, ...]
+    opening: int
+    evaluation: str
+
+
 class StopOrder(Struct, frozen=True, tag="stop"):
     """End an analysis, which is then reported as over."""
 
@@ -131,7 +146,9 @@ class StopOrder(Struct, frozen=True, tag="stop"):
 class AnalysisReport(Struct, frozen=True, omit_defaults=True):
     """An analysis so far; `over` is true in the last report, which has the `error` if it failed.
 
-    `winner`: of a `ProofOrder`, the proven winner, -1 for a tie; None without a proof.
+    `winner`: of a `ProofOrder`, the proven winner, -1 for a tie; None without a proof. `luck`: of a
+    `LuckOrder`, the luck of player 1 in each roll, in points; empty with an `error` if the game has
+    no evaluation.
     """
 
     analysis: str
@@ -139,6 +156,9 @@ class AnalysisReport(Struct, frozen=True, omit_defaults=True):
     over: bool = False
     error: str = ""
     winner: Literal[1, 2, -1] | None = None
+    luck: tuple[float, ...] | None = None
 
 
-AnalystOrder = AnalysisOrder | ProofOrder | StopOrder
+#: An order that is reported as over when it is carried out.
+Work = AnalysisOrder | ProofOrder | LuckOrder
+AnalystOrder = Work | StopOrder

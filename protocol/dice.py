@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from playout.games import Position
+from playout.games import Game, Position, State
 
 _NUMBERS = 2**256
 
@@ -49,6 +50,14 @@ class Dice:
             if number < end:
                 return number % n
             counter += 1
+
+
+def numbers_of(game: Game, state: State, outcome: int) -> tuple[int, range]:
+    """Return n, and the numbers below n with which `Game.roll` selects an outcome."""
+    weights = game.chances(state)
+    ends = (0, *itertools.accumulate(weights))
+    place = game.legal_actions(state).index(outcome)
+    return ends[-1], range(ends[place], ends[place + 1])
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ def is_loopback(host: str) -> bool:
 def host_and_port(text: str) -> tuple[str, int] | None:
     """Parse `HOST:PORT`, with an IPv6 address in brackets; return None for any other text."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+    if not colon or not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:
         return None
     return host.strip("[]"), int(port)
 

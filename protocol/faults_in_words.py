@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+
+from playout.protocol.messages import FORMS
 
 _WORDS = {
     "str": "a text",
@@ -35,7 +38,7 @@ _SIGNS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
 #: Maximum number of choices that are listed.
 _MOST_CHOICES = 20
-#: Maximum number of characters of a value that are shown.
+#: Maximum number of characters of a value, and of the name of an unknown field.
 _MOST_SHOWN = 50
 
 
@@ -62,7 +65,8 @@ def fault_of(error: Exception, kind: type | None = None) -> tuple[str, str]:
         if found[1]:
             return f"a key of {path or 'the message'}", _fault(text)
     if found := _FIELD.fullmatch(text):
-        whole = f"{path}.{found[2]}".removeprefix(".")
+        name = found[2] if len(found[2]) <= _MOST_SHOWN else f"{found[2][: _MOST_SHOWN - 1]}…"
+        whole = f"{path}.{name}".removeprefix(".")
         if found[1] == "missing required":
             return whole, "is missing"
         known = _fields(kind, path)
@@ -98,7 +102,7 @@ def _expected(text: str) -> str:
     if found := _MULTIPLE.fullmatch(text):
         return f"{_listed(found[1])} that is a multiple of {found[2]}"
     if found := _PATTERN.fullmatch(text):
-        return f"a text of the form {found[1]}"
+        return FORMS.get(ast.literal_eval(found[1]), f"a text of the form {found[1]}")
     return ""
 
 

@@ -21,6 +21,20 @@ from playout.protocol.tournament_spec import TournamentSpec
 
 PROTOCOL = 1
 
+ID_PATTERN = r"^[A-Za-z0-9_-]*\Z"
+_VISIBLE_PATTERN = rf"^[^{HIDDEN}]*\Z"
+_HEXADECIMAL_PATTERN = r"^[0-9a-f]{64}\Z"
+_HTTP_PATTERN = r"^https?://[!-~]+\Z"
+LINE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
+#: What a text of each pattern is, for errors.
+FORMS = {
+    ID_PATTERN: "a text of letters A-Z, a-z, digits, - and _",
+    _VISIBLE_PATTERN: "a text of visible characters, on one line",
+    _HEXADECIMAL_PATTERN: "a text of 64 digits 0-9 and a-f",
+    LINE_PATTERN: "a text on one line, without control characters",
+    _HTTP_PATTERN: "an address that begins with http:// or https://",
+}
+
 #: The levels of the server's bots, from weak to strong.
 Level = Literal["easy", "medium", "strong", "master", "max"]
 Text = Annotated[str, Meta(max_length=500)]
@@ -29,10 +43,10 @@ Key = Annotated[str, Meta(max_length=64)]
 Password = Annotated[str, Meta(min_length=1, max_length=200)]
 NewPassword = Annotated[str, Meta(min_length=8, max_length=200)]
 #: A secret in an address: 128 random bits have 22 of these characters, or 32 in hexadecimal.
-Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
+Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=ID_PATTERN)]
 #: An address of a push service.
 Address = Annotated[str, Meta(max_length=2000)]
-Label = Annotated[str, Meta(max_length=64, pattern=rf"^[^{HIDDEN}]*\Z")]
+Label = Annotated[str, Meta(max_length=64, pattern=_VISIBLE_PATTERN)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Numbers with bounds, so that NaN and infinity are refused.
 Fraction = Annotated[float, Meta(ge=0, le=1)]
@@ -49,7 +63,7 @@ Seat = Literal[1, 2]
 #: The player who makes a move: 0 is nature, whose moves are rolls.
 Mover = Literal[0, 1, 2]
 #: A SHA-256 or a key of 256 bits, in hexadecimal.
-Digits = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Digits = Annotated[str, Meta(pattern=_HEXADECIMAL_PATTERN)]
 #: The offers that a player may make.
 OfferKind = Literal["draw", "takeback", "score"]
 
@@ -240,16 +254,29 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     dice: tuple[int, ...] = ()
 
 
+class MoveSequence(Struct, frozen=True, gc=False):
+    """Several actions of a player in a row that are one move for people, such as a long capture.
+
+    `cells` are those to click to choose it at once; `actions` follow the legal action.
+    """
+
+    name: str
+    cells: tuple[int, ...]
+    actions: tuple[int, ...]
+
+
 class LegalMove(Struct, frozen=True, gc=False, omit_defaults=True):
     """A legal action: its name, and the cells to click for it, in order.
 
-    `ways` are other such cells, such as those of the same checkers in another order.
+    `ways` are other such cells, such as those of the same checkers in another order. `sequences`
+    begin with the action; they have other cells than all legal moves.
     """
 
     action: int
     name: str
     cells: tuple[int, ...]
     ways: tuple[tuple[int, ...], ...] = ()
+    sequences: tuple[MoveSequence, ...] = ()
 
 
 class OpenOffer(Struct, frozen=True, omit_defaults=True):
@@ -726,7 +753,7 @@ class ReportCluster(Request, frozen=True, kw_only=True):
     workers: Annotated[tuple[ClusterWorker, ...], Meta(max_length=1024)]
     waiting: Count = 0
     matches_per_hour: Annotated[float, Meta(ge=0, le=1e9)] | None = None
-    dashboard: Annotated[str, Meta(max_length=300, pattern=r"^https?://[!-~]+\Z")] | None = None
+    dashboard: Annotated[str, Meta(max_length=300, pattern=_HTTP_PATTERN)] | None = None
 
 
 class Adjudicate(Request, frozen=True, kw_only=True):
@@ -1079,13 +1106,14 @@ class Outcome(Struct, frozen=True):
 
 
 class LobbyTotals(Struct, frozen=True):
-    """The number of entries of each kind, listed or not."""
+    """The number of entries of each kind, listed or not, and of matches by the name of the game."""
 
     humans: int
     bots: int
     spectators: int
     seeks: int
     matches: int
+    games: dict[str, int]
 
 
 class Overview(Event, frozen=True, kw_only=True):
@@ -1145,9 +1173,10 @@ class Fixture(Event, frozen=True, kw_only=True):
     first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
     one of its matches had no result: matches of earlier attempts do not count. Until the end
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
-    `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
-    the speed of the cores that both players think on, if `report_cluster` has reported it. `error`
-    is that of a program that crashed.
+    `repeated`: the same moves between the same two players as in an earlier pair of the schedule.
+    `core_speed` is the speed of the cores that both players think on, if `report_cluster` has
+    reported it. `error` is that of a program that crashed. `luck` is that of the first player in
+    all rolls, in points. The fixture is sent again when `luck` or a repetition is known.
     """
 
     durable: ClassVar = True
@@ -1168,6 +1197,7 @@ class Fixture(Event, frozen=True, kw_only=True):
     repeated: bool = False
     core_speed: float | None = None
     error: str = ""
+    luck: float | None = None
 
 
 class LadderNews(Event, frozen=True, kw_only=True):
@@ -1282,6 +1312,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "game_compiling",
         "tournament_failed",
         "proof_failed",
+        "luck_unknown",
         "ladder_unplayed",
         "ladder_left",
         "ladder_closed",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
@@ -118,6 +120,7 @@ class Sprt:
 
     `alpha` is the probability of accepting `elo1` if `elo0` is true, `beta` that of accepting
     `elo0` if `elo1` is true. `model`: the Elo of the bounds, "normalized" or "logistic".
+    `without_luck`: whether it uses the scores without the luck of the rolls.
     """
 
     elo0: float = 0.0
@@ -125,6 +128,7 @@ class Sprt:
     alpha: float = 0.05
     beta: float = 0.05
     model: str = "normalized"
+    without_luck: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,12 +139,14 @@ class Betting:
     normalized Elo for which the test is quickest. A candidate is given up when its results are
     unlikely at `elo1`, with the probability `beta` although it is as strong as that. `tried`: the
     number of candidates that were tested against entrant 0 before, which share `alpha`.
+    `without_luck`: whether it uses the scores without the luck of the rolls.
     """
 
     elo1: float = 20.0
     alpha: float = 0.05
     beta: float = 0.05
     tried: int = 0
+    without_luck: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,9 @@ class TournamentSpec:
     maximum number of matches at a time, 0 for no limit. `anchor`: the entrant whose rating is
     0. `machine`: for the report, the machine that runs the entrants, with the versions of
     Python and Playout. `draw_offers`: whether the players of a match may agree on a draw.
-    `sandbox`: the limits of entrants in a sandbox, None for the defaults.
+    `sandbox`: the limits of entrants in a sandbox, None for the defaults. `evaluation`: the file
+    of the evaluation that values rolls, on the server's machine; "shipped" is the one that comes
+    with each game.
     """
 
     name: str
@@ -171,6 +179,13 @@ class TournamentSpec:
     machine: str = ""
     draw_offers: bool = False
     sandbox: SandboxSettings | None = None
+    evaluation: str = field(default="shipped", metadata=FILE_NAMES)
+
+    @property
+    def tests_without_luck(self) -> bool:
+        """Whether the sequential test or the race uses scores without luck."""
+        tests = (self.sprt, self.betting)
+        return any(each.without_luck for each in tests if each is not None)
 
     def clock_of(self, entrant: int) -> str:
         """Return the clock of an entrant, by its place in the list."""
@@ -185,19 +200,37 @@ def without_folders(text: str) -> str:
 def public(value: T) -> T:
     """Return the public part of a specification, or of a part of one."""
     if isinstance(value, tuple):
-        return type(value)(public(each) for each in value)
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
+        parts = tuple(map(public, value))
+        return value if all(map(operator.is_, parts, value)) else parts  # type: ignore[return-value]
+    kind: Any = type(value)
     changes: dict[str, Any] = {}
-    for each in fields(value):
-        held = getattr(value, each.name)
-        if each.metadata.get("private"):
-            changes[each.name] = each.default
-        elif each.metadata.get("file_names") and held:
-            changes[each.name] = without_folders(held)
+    for name, default, is_private, has_folders in _fields(kind):
+        held = getattr(value, name)
+        if is_private:
+            shown = default
+        elif has_folders and held:
+            shown = without_folders(held)
+        elif isinstance(held, (str, int, float)):
+            continue
         else:
-            changes[each.name] = public(held)
-    return replace(value, **changes)
+            shown = public(held)
+        if shown is not held:
+            changes[name] = shown
+    return replace(value, **changes) if changes else value  # type: ignore[type-var]
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[tuple[str, Any, bool, bool], ...]:
+    """The fields of a dataclass: name, default, whether private, whether it has names of files.
+
+    There are none for another type. They are kept, as a tournament may have 256 entrants.
+    """
+    if not is_dataclass(kind):
+        return ()
+    return tuple(
+        (each.name, each.default, "private" in each.metadata, "file_names" in each.metadata)
+        for each in fields(kind)
+    )
 
 
 def dumps(spec: TournamentSpec) -> str:

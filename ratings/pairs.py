@@ -37,6 +37,10 @@ class PairScore(NamedTuple):
         """The points of both matches together, 0 to 2."""
         return self.first + self.second
 
+    def share_without_luck(self, luck: float) -> float:
+        """The share of the points, less the `luck` of `entrants[0]` in both matches, in points."""
+        return (self.total - luck) / 2
+
 
 #: The scores of the complete pairs. A voided pair is missing until it was played again.
 PairScores = Mapping[Key, PairScore]

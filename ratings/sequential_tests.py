@@ -5,6 +5,10 @@ probability ratio test, as in fishtest and fastchess. The score of a pair of mat
 3/4 or 1 of its points. Each hypothesis gives an Elo; among the distributions of scores with that
 Elo, the likeliest one is computed. The logarithm of the ratio of the two likelihoods (LLR) changes
 with each pair, until it crosses a bound.
+
+Both can use scores without luck (`playout.ratings.luck`), which lie from -1 to 2. Their goals stay
+differences of the players' strength in deviations of the scores with luck, so that a test without
+luck looks for the same difference, with fewer pairs.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from __future__ import annotations
 import math
 import random
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,7 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from playout.protocol.tournament_spec import Betting, Sprt
 from playout.ratings.evidence import GAMES, NELO_PER_DEVIATION, scores_of
-from playout.ratings.pairs import Pair, PairScore
+from playout.ratings.luck import shares_without_luck
+from playout.ratings.pairs import Key, Pair, PairScore
 
 Floats = NDArray[np.float64]
 #: The count that stands for a score that never occurred, as in fishtest and fastchess.
@@ -84,6 +90,30 @@ def curve(
     points = np.array([score.total for score in scores_of(0, played)])
     happened = 2 * points[:, np.newaxis] == np.arange(5)
     return [float(each) for each in llrs(before + np.cumsum(happened, axis=0), test)]
+
+
+def curve_without_luck(raw: Sequence[float], scores: Sequence[float], test: Sprt) -> list[float]:
+    """Return the LLR after each pair, of scores of entrant 0 that may be any numbers.
+
+    It is that of normal distributions with the variance of the `scores`; `raw` are the scores with
+    luck. As if one more pair had the largest deviation with luck, no variance is 0.
+    """
+    pairs = np.arange(1, len(scores) + 1)
+    sums = np.cumsum(np.array([raw, scores]) - 0.5, axis=1)
+    squares = np.cumsum((np.array([raw, scores]) - 0.5) ** 2, axis=1)
+    raw_variance, variance = (0.25 + squares - sums**2 / pairs) / (pairs + 1)
+    low, high = (_distance_of(elo, test.model) for elo in (test.elo0, test.elo1))
+    if test.model == "normalized":
+        low, high = low * np.sqrt(raw_variance), high * np.sqrt(raw_variance)
+    ratios = (high - low) * (2 * sums[1] - pairs * (low + high)) / (2 * variance)
+    return [float(each) for each in ratios]
+
+
+def _distance_of(elo: float, model: str) -> float:
+    """Return the distance of a mean from 1/2; in the normalized model, in deviations of a pair."""
+    if model == "logistic":
+        return 1 / (1 + 10 ** (-elo / 400)) - 0.5
+    return elo * math.sqrt(GAMES) / NELO_PER_DEVIATION
 
 
 def verdict(curve: Sequence[float], test: Sprt) -> Verdict:
@@ -181,10 +211,16 @@ def _tilted(shares: Floats, values: Floats) -> Floats:
 # 86:1-27: e is the product of 1 + b (s - 1/2) over the scores s of pairs, from 0 to 1, with b known
 # before the pair. Several candidates share alpha, also those of earlier tests against the same
 # player: see `level_of`.
+#
+# A score without luck has the same expectation as the score, and is at least -1. So e remains a
+# supermartingale without clipping scores, which would change their expectation, if b is less than
+# 2/3: then no factor is negative.
 
 #: The last pairs that decide whether the next one is bet on, and how many of them may have had the
 #: moves of earlier pairs: of deterministic players, pairs from a used opening are no evidence.
 _RECENT, _MOST_REPEATED = 8, 1
+#: Maximum bets on scores with and without luck: a pair costs at most 1/2 and 9/10 of the capital.
+_MOST_BET, _MOST_BET_WITHOUT_LUCK = 1.0, 0.6
 #: After this many pairs in a row without a bet, a candidate is exhausted.
 EXHAUSTED_AFTER = 64
 
@@ -201,9 +237,10 @@ class EProcess:
         self.curve: list[float] = []
         self.pairs = 0
         self.state: State = "open"
+        self._most_bet = _MOST_BET_WITHOUT_LUCK if terms.without_luck else _MOST_BET
         self._goal = terms.elo1 * math.sqrt(GAMES) / NELO_PER_DEVIATION
         self._futile_below = math.log(terms.beta / (1 - terms.alpha))
-        self._sum = self._squares = 0.0
+        self._with_luck, self._scores = _Deviations(), _Deviations()
         self._repeated: deque[bool] = deque(maxlen=_RECENT)
         self._without_bet = 0
 
@@ -215,29 +252,28 @@ class EProcess:
     @property
     def effect(self) -> float:
         """The mean of the scores above 1/2, in standard deviations of a pair."""
-        return self._sum / self.pairs / self.deviation if self.pairs else 0.0
+        return self._scores.mean / math.sqrt(self._scores.variance)
 
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of a pair's score, as if one more pair had the largest deviation."""
-        mean = self._sum / self.pairs if self.pairs else 0.0
-        spread = self._squares - self.pairs * mean**2
-        return math.sqrt((0.25 + max(0.0, spread)) / (self.pairs + 1))
+    def add(
+        self, score: float, *, repeated: bool = False, without_luck: float | None = None
+    ) -> None:
+        """Note the score of a pair, from 0 to 1, and its score without luck, from -1 to 2.
 
-    def add(self, score: float, *, repeated: bool = False) -> None:
-        """Note the score of a pair, from 0 to 1; `repeated`: with the moves of earlier pairs."""
+        `repeated`: with the moves of earlier pairs.
+        """
         if self.state == "stronger":
             return
+        counted = score if without_luck is None else without_luck
         if sum(self._repeated) <= _MOST_REPEATED:
-            bet = min(1.0, self._goal / self.deviation)
-            self.curve.append(self.log_e + math.log1p(bet * (score - 0.5)))
+            bet = min(self._most_bet, self._expected / self._scores.variance)
+            self.curve.append(self.log_e + math.log1p(bet * (counted - 0.5)))
             self._without_bet = 0
         else:
             self._without_bet += 1
         self._repeated.append(repeated)
         self.pairs += 1
-        self._sum += score - 0.5
-        self._squares += (score - 0.5) ** 2
+        self._with_luck.add(score - 0.5)
+        self._scores.add(counted - 0.5)
         if self.log_e >= self.bound:
             self.state = "stronger"
         elif self.state == "open" and self._llr() <= self._futile_below:
@@ -245,9 +281,39 @@ class EProcess:
         elif self.state == "open" and self._without_bet >= EXHAUSTED_AFTER:
             self.state = "exhausted"
 
+    @property
+    def _expected(self) -> float:
+        """The mean of the scores above 1/2 at `elo1`, whose unit is deviations with luck."""
+        return self._goal * math.sqrt(self._with_luck.variance)
+
     def _llr(self) -> float:
         """The log-likelihood ratio of `elo1` against 0, by the normal approximation."""
-        return self.pairs * self._goal * (2 * self.effect - self._goal) / 2
+        expected, scores = self._expected, self._scores
+        return self.pairs * expected * (2 * scores.mean - expected) / (2 * scores.variance)
+
+
+@dataclass
+class _Deviations:
+    """The deviations of scores from 1/2."""
+
+    count: int = 0
+    sum: float = 0.0
+    squares: float = 0.0
+
+    def add(self, deviation: float) -> None:
+        self.count += 1
+        self.sum += deviation
+        self.squares += deviation**2
+
+    @property
+    def mean(self) -> float:
+        return self.sum / self.count if self.count else 0.0
+
+    @property
+    def variance(self) -> float:
+        """The variance of a score, as if one more pair had the largest deviation with luck."""
+        spread = self.squares - self.count * self.mean**2
+        return (0.25 + max(0.0, spread)) / (self.count + 1)
 
 
 class Race:
@@ -261,19 +327,32 @@ class Race:
         self.processes = {one + 1: EProcess(terms, level) for one in range(candidates)}
         self.winner: int | None = None
 
-    def add(self, candidate: int, score: float, *, repeated: bool = False) -> None:
-        """Note the score of a candidate's pair, from 0 to 1, unless the race is won."""
+    def add(
+        self,
+        candidate: int,
+        score: float,
+        *,
+        repeated: bool = False,
+        without_luck: float | None = None,
+    ) -> None:
+        """Note the score of a candidate's pair as in `EProcess.add`, unless the race is won."""
         if self.winner is None:
             process = self.processes[candidate]
-            process.add(score, repeated=repeated)
+            process.add(score, repeated=repeated, without_luck=without_luck)
             if process.state == "stronger":
                 self.winner = candidate
 
-    def add_pair(self, pair: Pair, score: PairScore, *, repeated: bool) -> None:
-        """Note a pair of entrant 0 and a candidate, which has its entrant's number."""
-        candidate = max(pair.entrants)
-        points = scores_of(candidate, [(pair, score)])[0].total
-        self.add(candidate, points / GAMES, repeated=repeated)
+    def add_pair(
+        self, pair: Pair, score: PairScore, *, repeated: bool, luck: Mapping[Key, float]
+    ) -> None:
+        """Note a pair of entrant 0 and a candidate, which has its entrant's number.
+
+        `luck` is as in `shares_without_luck`, empty for a test with luck.
+        """
+        candidate, played = max(pair.entrants), [(pair, score)]
+        share = scores_of(candidate, played)[0].total / GAMES
+        without = shares_without_luck(candidate, played, luck)
+        self.add(candidate, share, repeated=repeated, without_luck=without[0] if without else None)
 
     @property
     def is_over(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any, TypeVar
 
 from playout.commands import toml_table
@@ -34,6 +36,19 @@ CHECKS: Mapping[str, Check[Any]] = {
 
 #: The keys by which a program can do more than by default.
 WEAKENING = ("reads", "without", "command", "uses")
+_HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+
+
+def host(value: object) -> str:
+    """Return a host, which may have a port and an address; raise ValueError for other values."""
+    found = toml_table.text(value).lower()
+    name, equals, address = found.partition("=")
+    parts = _HOST.fullmatch(name)
+    if not parts or not 0 < int(parts[2] or 443) <= 65535:
+        raise ValueError(f"must be a host, as in pypi.org or 10.0.0.1:3141, not {value!r}")
+    if equals:
+        ip_address(address)
+    return found
 
 
 def read(table: TomlTable) -> SandboxSettings:

@@ -54,8 +54,11 @@ from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.competition_process import (
     CompetitionOrders,
-    CompetitionProcess,
+    KeptProcess,
+    LaboratoryOrders,
     administrator,
+    competition_process,
+    laboratory_process,
 )
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
@@ -64,7 +67,7 @@ from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSe
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
-from playout.server.net.webhooks import Webhook
+from playout.server.net.webhooks import DatabaseEvents, Webhook
 from playout.server.runtime import process
 from playout.server.runtime.game_compilation import GameCompiler, all_are_compiled, in_order
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
@@ -95,6 +98,8 @@ _log = Logger(namespace="server")
 _PATIENCE_S = 8.0
 #: Seconds after its end in which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
+#: Maximum number of ended matches whose luck is measured after the start.
+_MOST_UNMEASURED = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +110,8 @@ class Settings:
     loaded before it listens. `tournaments`: a second database, whose tournaments the page shows.
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
-    the files of competitions, whose pages are at `competition_http`. `push`: the folder for notices
+    the files of competitions, whose pages are at `competition_http`. `lab`: the file of a queue of
+    tests, whose pages are at `lab_http`. `push`: the folder for notices
     through push services, and `push_contact` the operator's address for these. `webhooks`: the
     folder of the programs at the addresses `webhook`, which are told of events. `accounts`: those
     that the server adds, or changes, before it listens.
@@ -136,6 +142,8 @@ class Settings:
     log_json: bool
     competition: tuple[Path, ...]
     competition_http: tuple[str, int]
+    lab: Path | None
+    lab_http: tuple[str, int]
     accounts: tuple[GivenAccount, ...]
     http_given: bool
     open: bool
@@ -213,7 +221,8 @@ class _Server:
             with doing("Loading the games of matches that continue"):
                 compiler.wait(found.games)
         self._administrator, self._token = administrator(found.accounts)
-        self._competitions: CompetitionProcess | None = None
+        #: The processes that take what others hand in.
+        self._hand_ins: list[KeptProcess] = []
         accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
             policy,
@@ -241,6 +250,8 @@ class _Server:
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.restore_tournaments(found.tournaments)
             self._driver.caller(self._hub.restore_ladders)(found.ladders)
+            # Before the matches: a tournament that needs luck does not end.
+            self._driver.caller(self._hub.measure_luck)(found.unmeasured)
             self._driver.caller(self._hub.restore_matches)(found.matches)
 
     def run(self) -> None:
@@ -286,13 +297,19 @@ class _Server:
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if settings.competition:
             self._prepare_competitions(driver)
+        if settings.lab:
+            self._hand_ins.append(
+                laboratory_process(reactor(), self._laboratory_orders(settings.lab))
+            )
+        for each in self._hand_ins:
+            reactor().addSystemEventTrigger("after", "shutdown", each.close)
         if settings.push:
             contact = settings.push_contact or ""
             push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.webhooks and self._storage:
             for url in settings.webhook:
-                Webhook(reactor(), settings.webhooks, url, settings.database)
+                Webhook(reactor(), settings.webhooks, url, DatabaseEvents(settings.database))
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)
@@ -320,8 +337,21 @@ class _Server:
             self._hub.policy.ladder_matches,
             settings.log_json,
         )
-        self._competitions = CompetitionProcess(reactor(), connections, orders)
-        reactor().addSystemEventTrigger("after", "shutdown", self._competitions.close)
+        self._hand_ins.append(competition_process(reactor(), connections, orders))
+
+    def _laboratory_orders(self, file: Path) -> LaboratoryOrders:
+        settings = self._settings
+        return LaboratoryOrders(
+            str(file.absolute()),
+            settings.lab_http,
+            settings.http_name,
+            settings.http_proxied,
+            settings.database,
+            self._hub.policy.token_days,
+            settings.log_json,
+            str(settings.webhooks.absolute()) if settings.webhooks else "",
+            settings.webhook,
+        )
 
     async def _open(self) -> None:
         """Listen for players and for HTTP, then print the addresses."""
@@ -334,9 +364,9 @@ class _Server:
         _announce(f"listening on {where}")
         if page:
             _announce(f"page at {page}")
-        if self._competitions:
-            is_direct = page and not self._settings.http_proxied
-            self._competitions.start(f":{urlsplit(page).port}" if page and is_direct else "")
+        is_direct = page and not self._settings.http_proxied
+        for each in self._hand_ins:
+            each.start(f":{urlsplit(page).port}" if page and is_direct else "")
         if self._settings.open and page:
             process.show(page)
         elif self._settings.open:
@@ -448,6 +478,7 @@ class _Stored:
     matches: Sequence[StoredMatch] = ()
     tournaments: Sequence[StoredTournament] = ()
     ladders: Sequence[StoredLadder] = ()
+    unmeasured: Sequence[StoredMatch] = ()
     most_played: Sequence[str] = ()
     ids_end: float = 0.0
 
@@ -480,7 +511,8 @@ def _read_stored(url: str, since: float) -> _Stored:
                 if (stored := database.tournament(each.created.tournament))
             ],
             stored_ladders(database, since - _REMEMBERED_S),
-            list(map(_name_of, reader.most_played())),
+            database.unmeasured(_MOST_UNMEASURED),
+            reader.most_played(),
             database.ids_end(),
         )
     except SQLAlchemyError as error:
@@ -521,7 +553,7 @@ def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
     most_http = MAX_CONNECTIONS if settings.http else 0
     # The process that proves results for tournaments is one more.
     processes = policy.bots + policy.analyses + 1
-    processes += bool(settings.competition) + settings.find_puzzles
+    processes += bool(settings.competition) + bool(settings.lab) + settings.find_puzzles
     room = connection_room(files, processes=processes, most_http=most_http)
     if 0 < policy.connections <= room.connections:
         return dataclasses.replace(room, connections=policy.connections)

@@ -20,11 +20,13 @@ from playout.server.cli.server_options import (
     database_option,
     from_file,
     keep_analysis_option,
+    lab_options,
     ladder_options,
     listening_options,
     page_options,
     policy_options,
     require_encryption,
+    require_secret_tokens,
     shown_tournaments,
     with_competitions,
 )
@@ -72,6 +74,7 @@ Then connect players: playout-player connect_four uct
 @bot_options
 @ladder_options
 @competition_options
+@lab_options
 @keep_analysis_option
 @click.option(
     "--find-puzzles",
@@ -145,6 +148,8 @@ def main(context: click.Context, /, **options: Any) -> None:
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)
     stored, offered = settings["database"] != "none", options.pop("bot")
+    if settings["lab"]:
+        require_secret_tokens("--lab", settings["lab_http"], settings, insecure=insecure)
     ladders = with_competitions(options.pop("ladder"), settings, insecure=insecure)
     serve(
         Settings(**settings, http_given=given, tournaments=shown),

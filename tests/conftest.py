@@ -73,8 +73,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starts the long tests first: at the end, the other processes would have nothing to do."""
-    items.sort(key=lambda each: each.get_closest_marker("long") is None)
+    """Starts the long tests first: at the end, the other processes would have nothing to do.
+
+    pytest-xdist first gives each process an equal part of the list: each part begins with some of
+    the long tests.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [each for each in items if each.get_closest_marker("long")]
+    others = [each for each in items if not each.get_closest_marker("long")]
+    ordered: list[pytest.Item] = []
+    for process in range(processes):
+        size = (len(items) - len(ordered)) // (processes - process)
+        first = long[process::processes]
+        rest = max(0, size - len(first))
+        ordered += [*first, *others[:rest]]
+        del others[:rest]
+    items[:] = ordered
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,7 @@
 // The page of a competition: its standings or, for #team=NAME, those of a team; the submissions of
 // one account or that team, and those of all.
 
-import { dropped, packed } from "/folder.js";
+import { dropped, packed } from "/static/folder.js";
 import { html, svg } from "/static/elements.js";
 import { newBoard } from "/static/text_board.js";
 import { gettext, listText, ngettext, numberText, pgettext, told } from "/static/texts.js";
@@ -23,6 +23,10 @@ const STAGES = {
 /** The colours of states that are not the usual ones. */
 const KINDS = { accepted: "good", refused: "bad", failed: "bad" };
 const REFRESH_MS = 1000, DAY_S = 86_400, HOUR_S = 3600;
+/** The most ratings of a trend, and the difference of ratings that takes its height at least. */
+const PARTS = 21, LEVEL = 50;
+/** The tabs besides the overview. */
+const TABS = ["standings", "matches", "rules", "submissions"];
 
 const at = (id) => document.getElementById(id);
 const { lang } = document.documentElement;
@@ -82,12 +86,17 @@ function showState(state) {
       "%(game)s, clock %(clock)s. Bots speak %(protocols)s; at most %(submission_mb)s MiB, %(submissions_per_day)s submissions a day. %(queued)s in the queue.",
       { ...state, game: listText(state.games.map(gameText)), clock: clockText(state.clock), protocols: listText(state.protocols) },
     );
+  at("facts").textContent = gettext("%(game)s, %(clock)s", { game: listText(state.games.map(gameText)), clock: clockText(state.clock) });
   at("hosts").textContent = state.build_hosts.length
     ? gettext("Builds reach %(hosts)s by a proxy.", { hosts: listText(state.build_hosts) })
     : "";
   showDeadline(state);
   at("final").hidden = !state.final;
   pages = state.pages.startsWith(":") ? `${location.protocol}//${location.hostname}${state.pages}` : state.pages;
+  if (isNew("games", state.games, pages)) {
+    const linkTo = (game) => html("a", { href: `${pages}/games/${encodeURIComponent(game.split("(")[0])}` }, gettext("Rules of %(game)s", { game: gameText(game) }));
+    at("rules-of-games").replaceChildren(...(pages ? state.games.map(linkTo) : []));
+  }
   if (isNew("shown", state.shown)) showPosition(state.shown);
   at("last").hidden = !state.matches.length;
   if (isNew("matches", state.matches, pages)) at("last-matches").replaceChildren(...matchRows(state.matches));
@@ -96,6 +105,7 @@ function showState(state) {
   if (!isNew("standings", state.standings, state.of_games, state.house, own)) return;
   showStandings(at("standings"), state.standings, state.house, own);
   at("no-standings").hidden = state.standings.length > 0;
+  at("scale").hidden = !state.standings.length;
   const games = Object.entries(state.of_games);
   at("means").hidden = !games.length;
   at("games").replaceChildren(...games.map(([game, standings]) => {
@@ -162,6 +172,7 @@ function showStandings(body, standings, house, own) {
         { who: [nameOf(each, house), html("small", {}, each.version)] },
         ratingText(each),
         each.error === null ? "" : rangeOf(each, low, high),
+        each.trend.length > 1 ? trendOf(each) : "",
         { number: changeOf(each) },
         { number: `${each.matches}` },
         { number: numberText(each.points) },
@@ -180,6 +191,16 @@ function rangeOf({ rating, error }, low, high) {
     svg("line", { x1: place(rating - error), x2: place(rating + error), y1: 8, y2: 8 }),
     svg("circle", { cx: place(rating), cy: 8, r: 4 }),
   );
+}
+
+/** The ratings of the last week as a line; that of a steady rating is nearly level. */
+function trendOf({ trend }) {
+  const [low, high] = [Math.min(...trend), Math.max(...trend)];
+  const scale = Math.max(high - low, LEVEL);
+  const heightOf = (rating) => 12 - (20 * (rating - (low + high) / 2)) / scale;
+  const points = trend.map((rating, place) => `${PARTS - trend.length + place},${heightOf(rating).toFixed(1)}`);
+  const attributes = { class: "trend", viewBox: `0 0 ${PARTS - 1} 24`, preserveAspectRatio: "none", "aria-hidden": "true" };
+  return svg("svg", attributes, svg("polyline", { points: points.join(" ") }));
 }
 
 /** The change of a rating in 24 hours, with its sign. */
@@ -222,7 +243,18 @@ function showTeam({ team, accounts, versions, matches, plots }) {
   ]);
   at("plot").replaceChildren(...drawn);
   at("versions").replaceChildren(...versions.reverse().map((each) => row([each.version, time(each.at)])));
-  at("matches").replaceChildren(...matchRows(matches));
+  at("team-matches").replaceChildren(...matchRows(matches));
+}
+
+/** Show the tab that the address names, or the page of a team. */
+function showTab() {
+  const tabOf = (hash) => TABS.find((tab) => hash === `#tab=${tab}`) ?? "overview";
+  const tab = chosenTeam() === null ? tabOf(location.hash) : "team";
+  at("tabs").parentElement.dataset.shown = tab;
+  for (const link of at("tabs").children) {
+    if (tabOf(link.hash) === tab) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
 }
 
 function action(text, act) {
@@ -242,7 +274,7 @@ function stateOf({ state }) {
 function showOwn(submissions) {
   at("no-submissions").hidden = submissions.length > 0;
   if (!isNew("own", submissions)) return;
-  at("submissions").replaceChildren(
+  at("own-submissions").replaceChildren(
     ...submissions.reverse().map((each) => row(
       [choice(each), each.file, time(each.at), stateOf(each), STAGES[each.stage], told(each.reason)],
     )),
@@ -318,10 +350,10 @@ async function refresh() {
   try {
     showState(await ask("state"));
     const team = chosenTeam();
-    document.body.classList.toggle("of-team", team !== null);
     at("team").hidden = team === null;
     const record = team && (await ask(`teams/${encodeURIComponent(team)}`));
     if (record) showTeam(record);
+    at("not-logged-in").hidden = you !== null;
     if (!you) return;
     const submissions = record ? record.submissions : you.team && (await ask("submissions"));
     at("own").hidden = record !== null && !submissions;
@@ -413,8 +445,11 @@ at("extend").addEventListener("submit", (event) => {
 });
 
 addEventListener("hashchange", () => {
-  shown = null;
-  at("one").hidden = true;
+  if (chosenTeam() !== null) {
+    shown = null;
+    at("one").hidden = true;
+  }
+  showTab();
   refresh();
 });
 
@@ -427,5 +462,6 @@ if (invited.has("token")) {
   at("account").requestSubmit();
 }
 
+showTab();
 refresh();
 setInterval(refresh, REFRESH_MS);

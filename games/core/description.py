@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from playout.games.core import spec
-from playout.games.core.game import Game
+from playout.games.core.game import GROUPS, Game
 
+#: The title of the games in no group.
+OTHERS = "Other games"
 #: The words within a title that have no capital.
 _LOWER = ("and", "of")
 #: The most letters of a value in a title.
@@ -47,7 +49,7 @@ class Description:
     """The name, the rules and the parameters of a game, and its `first_steps` and `variants`.
 
     `title` is what people call the game. `has_chance`: random outcomes, such as rolls of dice,
-    decide, too.
+    decide, too. `groups` are names of GROUPS, the main one first.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Description:
     first_steps: str = ""
     variants: tuple[Variant, ...] = ()
     has_chance: bool = False
+    groups: tuple[str, ...] = ()
 
     @property
     def example(self) -> str:
@@ -86,7 +89,17 @@ def described(name: str, make: type[Game]) -> Description:
     about = make.about or _first_paragraph(make)
     variants = tuple(Variant(f"{name}({key})", text) for key, text in make.variants.items())
     title = vars(make).get("title") or title_of(name)
-    return Description(name, title, about, parameters, make.first_steps, variants, make.has_chance)
+    return Description(
+        name, title, about, parameters, make.first_steps, variants, make.has_chance, make.groups
+    )
+
+
+def by_group(descriptions: Iterable[Description]) -> dict[str, list[Description]]:
+    """Return games by the title of their main group, in the order of GROUPS; the others last."""
+    found: dict[str, list[Description]] = {title: [] for title in (*GROUPS.values(), OTHERS)}
+    for each in descriptions:
+        found[GROUPS.get(next(iter(each.groups), ""), OTHERS)].append(each)
+    return {title: group for title, group in found.items() if group}
 
 
 def title_of(name: str) -> str:

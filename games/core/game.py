@@ -7,7 +7,7 @@ import string
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,30 @@ State = tuple[int, ...]
 TIE = -1
 
 
+#: The groups in which pages and lists show games, and what people call them.
+GROUPS: Mapping[str, str] = {
+    "classics": "Classics",
+    "rows": "In a row",
+    "connection": "Connection",
+    "territory": "Territory",
+    "capture": "Capture",
+    "quick": "Quick",
+}
+
+
 class IllegalAction(ValueError):
     """Raised for an action that the rules forbid, and for a text that names no action."""
+
+
+class LongMove(NamedTuple):
+    """Several actions of a player in a row that people call one move, such as a long capture.
+
+    It has the name that people write, and the cells that a player clicks to play it at once.
+    """
+
+    name: str
+    cells: tuple[int, ...]
+    actions: tuple[int, ...]
 
 
 class Game(spec.HasOptions, ABC):
@@ -51,6 +73,9 @@ class Game(spec.HasOptions, ABC):
 
     #: What people call the game, if it is not its name in words, as "Connect Four" is.
     title: ClassVar[str] = ""
+
+    #: The names of its groups among GROUPS, the main one first.
+    groups: ClassVar[tuple[str, ...]] = ()
 
     #: The rules in a paragraph, for people new to the game.
     about: ClassVar[str] = ""
@@ -262,6 +287,14 @@ class Game(spec.HasOptions, ABC):
         If two actions have the same cells, the player is asked which is meant.
         """
         return {}
+
+    def long_moves(self, state: State) -> Sequence[LongMove]:
+        """Return the moves of several actions that a player can choose at once.
+
+        They begin with a legal action. Their cells are those of no legal action, and of no other
+        long move.
+        """
+        return ()
 
     def observed(self, state: State) -> Vector:
         """Return the input of an evaluation: the state, followed by the numbers of `features`."""

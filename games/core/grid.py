@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from playout.games.core.game import IllegalAction, KernelGame, State, square_name
+from playout.games.core.game import IllegalAction, KernelGame, LongMove, State, square_name
 from playout.games.core.spec import Option, SpecError
 from playout.games.core.symmetries import Symmetry, identity, of_clicks
 from playout.games.core.view import BoardView
@@ -191,6 +191,8 @@ def _next(cells: Sequence[int], columns: int, cell: int, step: tuple[int, int]) 
 
 #: The most captures of a position that are compared; kings can go round in thousands of ways.
 _MOST = 5000
+#: The most captures among which players choose by the last square: to find them takes 10 ms.
+_CHOSEN = 64
 _BETWEEN = re.compile(r"[-x:*\u00d7\u2013]")
 _SIGNS = "!?+#()"
 
@@ -293,6 +295,29 @@ class JumpingGame(GridGame):
                 yield from self._jumps(after, actions)
             else:
                 yield Jump(self._squares(actions), actions, after)
+
+    def long_moves(self, state: State) -> Sequence[LongMove]:
+        """Return the captures of several pieces that their first and last square tell apart.
+
+        There are none where kings can go round in very many ways.
+        """
+        legal = self.legal_actions(state)
+        if not legal or "x" not in self.action_name(state, legal[0]):
+            return ()
+        jumps = list(itertools.islice(self._jumps(state), _CHOSEN + 1))
+        if len(jumps) > _CHOSEN:
+            return ()
+        taken = {self.action_cells[action] for action in legal}
+        found: dict[tuple[int, int], dict[State, Jump]] = {}
+        for jump in jumps:
+            begin, end = (self.action_cells[jump.actions[at]][at] for at in (0, -1))
+            if begin != end and (begin, end) not in taken:
+                found.setdefault((begin, end), {}).setdefault(jump.state, jump)
+        return tuple(
+            LongMove(f"{jump.squares[0]}x{jump.squares[-1]}", cells, jump.actions)
+            for cells, (jump, *others) in ((key, each.values()) for key, each in found.items())
+            if not others
+        )
 
     def _squares(self, actions: tuple[int, ...]) -> tuple[str, ...]:
         cells = [self.action_cells[action] for action in actions]

@@ -1,6 +1,7 @@
 """The analyst as a process: a thread reads orders, the main thread works on them.
 
-An order asks for an analysis of a position, or for a proof of the result of a match.
+An order asks for an analysis of a position, for a proof of the result of a match, or for the luck
+of its rolls.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from playout.commands.subprocesses import Parent
 from playout.games import Game, Position, SpecError
 from playout.games.core import spec
 from playout.players.client import report
+from playout.players.comparison.pairs import expectation_of
 from playout.players.core.player import (
     ActionStats,
     Cancelled,
@@ -30,14 +32,18 @@ from playout.players.core.player import (
     Resigned,
     paced,
 )
+from playout.players.evaluations.files import EvaluationError
 from playout.protocol.analyst import (
     AnalysisOrder,
     AnalysisReport,
     AnalystOrder,
+    LuckOrder,
     ProofOrder,
     StopOrder,
+    Work,
 )
 from playout.protocol.messages import Analysis
+from playout.ratings.luck import luck_of_rolls
 
 #: Shortest time between two reports to the server.
 REPORT_S = 0.2
@@ -164,6 +170,19 @@ class Prover:
 _WINNERS: Mapping[int, Literal[1, 2, -1]] = {1: 1, 0: -1, -1: 2}
 
 
+def measure_luck(order: LuckOrder) -> AnalysisReport:
+    """Return the report with the luck of all rolls of a match, or with an error."""
+    try:
+        game = games.load(order.game)
+        expected = expectation_of(game, order.evaluation)
+        rolls = luck_of_rolls(Position(game, order.moves), expected, order.opening)
+        return AnalysisReport(order.analysis, over=True, luck=tuple(luck for _, luck in rolls))
+    except EvaluationError as error:
+        return AnalysisReport(order.analysis, over=True, error=str(error), luck=())
+    except Exception as error:  # the game may be a plugin
+        return AnalysisReport(order.analysis, over=True, error=str(error) or repr(error))
+
+
 class _Orders:
     """The orders of the server, read in a thread, so that a stop takes effect at once."""
 
@@ -175,10 +194,10 @@ class _Orders:
         self._current: str | None = None
         #: The last analysis that was to be stopped.
         self._stopped: str | None = None
-        self._queue: SimpleQueue[AnalysisOrder | ProofOrder | None] = SimpleQueue()
+        self._queue: SimpleQueue[Work | None] = SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
-    def next(self) -> AnalysisOrder | ProofOrder | None:
+    def next(self) -> Work | None:
         """Wait for the next order; None at the end of the input."""
         order = self._queue.get()
         if order:
@@ -216,6 +235,8 @@ def main() -> None:
         while order := orders.next():
             if isinstance(order, ProofOrder):
                 server.say(prover.prove(order))
+            elif isinstance(order, LuckOrder):
+                server.say(measure_luck(order))
             else:
                 _analyse(order, analyst, server.say)
 

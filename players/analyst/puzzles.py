@@ -330,7 +330,7 @@ def match_with_mistakes(
         else:
             limit = Limit(simulations=drawn.choice(_SIMULATIONS))
             action = drawn.choice(bots).choose(position, limit).action
-        position = position.play(action)
+        position = position.play(action).rolled(drawn.randrange)
     return position
 
 
@@ -348,6 +348,8 @@ class PuzzleSearch:
     def answer(self, order: PuzzleOrder) -> PuzzleAnswer:
         """Return the puzzle of a match, or the reason why it cannot be searched."""
         try:
+            if games.load(order.game).has_chance:
+                return PuzzleAnswer(error="nothing is proven in games with chance", has_chance=True)
             game, finder = self._finder(order.game)
             actions = order.actions
             if actions is None:

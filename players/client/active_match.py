@@ -98,6 +98,8 @@ class ActiveMatch(MatchByRules):
     #: The error of the player, if it resigns for it.
     error: str | None = None
     over: bool = False
+    #: Whether its player has asked to abort it.
+    aborting: bool = False
 
     @property
     def game(self) -> Game:

@@ -580,6 +580,9 @@ class Agent:
             self._missed_starts = 0
         elif match.query is MoveQuery.CHOICE:
             self._missed_start(match.player)
+        if event.reason is Reason.ABORTED and match.aborting:
+            self._console.show("You have aborted the match, so no other match is sought.")
+            self._leaving_with = 0
         match.over = True
         self._driver.notify(match, match.player.ended, event.winner, event.text)
         self._driver.advance(match)
@@ -714,6 +717,7 @@ class OfferAnswers:
             case "withdraw":
                 self._send(WithdrawOffer(id=_REQUEST, match=match_id))
             case "abort":
+                match.aborting = True
                 self._send(Abort(id=_REQUEST, match=match_id))
             case "accept" | "decline":
                 offer = match.opponents_offer

@@ -531,8 +531,13 @@ def _docstrings(make: type[Player]) -> Iterator[str]:
 
 
 def game_list() -> str:
-    """Return the descriptions of all games, in lines of at most WIDTH characters if possible."""
-    return "\n\n".join("\n".join(_lines(games.describe(name))) for name in games.names())
+    """Return the descriptions of all games, by group, in lines of at most WIDTH characters."""
+    groups = games.by_group(map(games.describe, games.names()))
+    return "\n\n".join(
+        part
+        for title, members in groups.items()
+        for part in (f"{title}:", *("\n".join(_lines(each)) for each in members))
+    )
 
 
 def _lines(game: Description) -> Iterator[str]:

@@ -78,7 +78,9 @@ _BOT_README = """# A bot for {game}
     playout-player "{argument}" my_bot:MyBot --challenge-bot "Playout Easy"
 
 The third command needs `cp my_bot.py old_bot.py` before a change: it says which version is
-stronger. The last one needs a running server: `playout-server --open{server}`.
+stronger. Under git, `playout-lab test` compares your files with the last commit, and stops by
+itself when the answer is certain enough. The last command needs a running server:
+`playout-server --open{server}`.
 """
 _OWN_GAME = """\
 First copy the module `{module}` of the game into this folder: the commands below and `playout-lab`

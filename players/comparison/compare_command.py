@@ -42,6 +42,10 @@ when the result is certain enough, and for what must survive a crash.
 DEFAULT_S = 0.05
 #: The least width of a table, in which the names of two players have their places.
 _WIDTH = 190
+_EXPLANATION = (
+    "Without luck: the score less the luck of the player's rolls, which is the value of the "
+    "position after each roll less its mean over all rolls."
+)
 
 #: The played pairs, by the names of both players.
 Results = dict[tuple[str, str], list[PlayedPair]]
@@ -130,6 +134,8 @@ def main(
     stopped = _play(tasks, cores, results)
     console = Console(width=max(_WIDTH, shutil.get_terminal_size().columns), highlight=False)
     console.print(_matches(f"{loaded}, {_spelled(limit)} per move", results))
+    if _has_luck(results):
+        click.echo(_EXPLANATION)
     if not against and len(names) > 2:
         console.print(_standings(results))
     if path:
@@ -202,7 +208,7 @@ def _matches(title: str, results: Results) -> rich.table.Table:
     table = _table(title, "player", "against")
     for heading in ("games", "won", "tied", "lost", "score", "95 %", "Elo", "95 %", "stronger"):
         table.add_column(heading, justify="right", no_wrap=True)
-    has_luck = any(pair.luck is not None for pairs in results.values() for pair in pairs)
+    has_luck = _has_luck(results)
     more = ("without luck", "95 %") if has_luck else ()
     for heading in (*more, "ms a move", "the other's"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -226,6 +232,10 @@ def _matches(title: str, results: Results) -> rich.table.Table:
     return table
 
 
+def _has_luck(results: Results) -> bool:
+    return any(pair.luck is not None for pairs in results.values() for pair in pairs)
+
+
 def _without_luck(pairs: Sequence[PlayedPair]) -> tuple[str, str]:
     """Return the share of the points less the luck of all rolls, and its interval."""
     found = _adjusted(pairs)
@@ -234,7 +244,7 @@ def _without_luck(pairs: Sequence[PlayedPair]) -> tuple[str, str]:
 
 
 def _adjusted(pairs: Sequence[PlayedPair]) -> Interval:
-    return interval([each / 2 for pair in pairs if (each := pair.without_luck) is not None])
+    return interval([each for pair in pairs if (each := pair.without_luck) is not None])
 
 
 def _standings(results: Results) -> rich.table.Table:

@@ -47,8 +47,8 @@ class PlayedPair(NamedTuple):
 
     @property
     def without_luck(self) -> float | None:
-        """The points of the first player in both matches less its luck; it may be out of 0 to 2."""
-        return None if self.luck is None else self.score.total - self.luck
+        """The share of the first player in the points less its luck; it may be out of 0 to 1."""
+        return None if self.luck is None else self.score.share_without_luck(self.luck)
 
 
 @dataclass(frozen=True)
@@ -159,21 +159,24 @@ def play_pair(
         first.player.close()
         second.player.close()
     luck = None
-    if expected := _expectation(game):  # from -1 to 1, which is a point
-        luck = (luck_of(end, expected) - luck_of(other_end, expected)) / 2
+    if game.has_chance and files.shipped(game):
+        expected, made = expectation_of(game), len(opening)
+        luck = luck_of(end, expected, made) - luck_of(other_end, expected, made)
     return PlayedPair(
         PairScore(one, two), (first.moves, second.moves), (first.seconds, second.seconds), luck
     )
 
 
 @functools.cache
-def _expectation(game: Game) -> Expectation | None:
-    """Return the expected result by the evaluation that comes with a game with chance, if any."""
-    if not game.has_chance or files.shipped(game) is None:
-        return None
+def expectation_of(game: Game, evaluation: str = files.SHIPPED) -> Expectation:
+    """Return the expected result by the evaluation of a game with chance.
+
+    `evaluation` is a file, or "shipped" for the one that comes with the game. Raises
+    EvaluationError.
+    """
     from playout.players.depth_first import expectiminimax  # compiled when it is needed
 
-    return expectiminimax.expectation(game, files.load_net(game, files.SHIPPED))
+    return expectiminimax.expectation(game, files.load_net(game, evaluation))
 
 
 @dataclass

@@ -18,19 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
-from playout.games import Board, Game, State
-from playout.games.core.kernels import compiled
+from playout.games import Board, Game, KernelGame, State
+from playout.games.core.kernels import SIGNATURES, Pointer, compiled, entry_point
 from playout.players.core.rules import Rules, rules_of
-from playout.players.depth_first.principal_variation import (
-    LAST,
-    MOST,
-    MOST_PLIES,
-    NODES,
-    ROOT,
-    STOPPED,
-    SearchFunctions,
-)
+from playout.players.depth_first import LAST, MOST_PLIES, NODES, ROOT, STOPPED, SearchFunctions
 from playout.players.evaluations.perceptron import (
     ACTIVATIONS,
     CHANCE_KERNELS,
@@ -48,6 +41,8 @@ from playout.players.evaluations.perceptron import (
 #: the number of plies to it.
 SCALE = CERTAIN = 1_000_000_000
 WON = CERTAIN + 1000
+#: Beyond all values.
+MOST = 1 << 30
 #: Actions that are searched deeper, unless more are wanted.
 CANDIDATES = 5
 
@@ -201,6 +196,65 @@ def start(search: Any, board: Board, number: int) -> None:
     search.history[:] = 0
     search.state[:] = 0
     search.state[LAST] = 1 << 62
+
+
+@compiled(
+    types.void(
+        *(SEARCH, CHANCE_KERNELS, PERCEPTRON, types.FunctionType(SIGNATURES["read"])),
+        *(
+            _V,
+            types.int64,
+            types.float64,
+            _M,
+            _V,
+            _M,
+            _V,
+            types.float32[:, ::1],
+            types.float32[::1],
+        ),
+    ),
+    allocates=False,
+)
+def value_actions(
+    search: ChanceSearch,
+    kernels: ChanceKernels,
+    net: Perceptron,
+    read: Callable[..., None],
+    origin: Board,
+    n: int,
+    scale: float,
+    states: Ints,
+    players: Ints,
+    legal: Ints,
+    counts: Ints,
+    logits: NDArray[np.float32],
+    values: NDArray[np.float32],
+) -> None:
+    """Set the values of `n` states, for the players, and the logits of their legal actions.
+
+    They are the expected results of the best action and of each one, from -1 to 1; those of actions
+    are multiplied by `scale`. Where nature moves, there are no actions to be valued.
+    """
+    board, scores = search.boards[0], search.scores[0]
+    for each in range(n):
+        for word in range(len(board)):
+            board[word] = origin[word]
+        read(states[each], board)
+        value = value_of(search, kernels, net, 0, 0) / SCALE
+        values[each] = max(-1.0, min(1.0, value)) * (3 - 2 * players[each])
+        for place in range(counts[each]):
+            score = max(-1.0, min(1.0, scores[place] / SCALE))
+            logits[each, legal[each, place]] = scale * score
+
+
+def action_values(game: KernelGame, net: Perceptron, scale: float) -> Callable[..., None]:
+    """Return `value_actions` for a game and a net, as a function of `n`, `states` and the rest."""
+    rules = rules_of(game)
+    search, origin = new_search(game, rules, net), game.board()
+    start(search, origin, 0)
+    given = search, kernels_of(game, rules), net, Pointer(game.kernels.read), origin
+    call = entry_point(value_actions)
+    return lambda n, *arrays: call(*given, n, scale, *arrays)
 
 
 def expectation(game: Game, net: Perceptron) -> Callable[[State], float]:

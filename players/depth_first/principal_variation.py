@@ -19,6 +19,7 @@ from numba import types
 from playout.games import Game, KernelGame
 from playout.games.core.kernels import Board, compiled, in_python, inlined
 from playout.players.core.rules import Rules, board_key, type_of
+from playout.players.depth_first import LAST, MOST_PLIES, NODES, ROOT, STOPPED, SearchFunctions
 from playout.players.evaluations.tables import (
     ALWAYS,
     LINE,
@@ -40,16 +41,15 @@ from playout.players.evaluations.tables import (
 SCALE, CERTAIN, WON = 5_000, 100_000, 1_000_000
 #: Beyond all values.
 MOST = 1 << 30
-#: Rows of the history: for the root, working memory, and the first of two by plies.
-ROOT, RANKS, KILLERS = 0, 3, 4
-#: Plies of the stack: of a search, and of the forcing moves after it. Where a player may do without
-#: them, their number grows with each ply, so that there are fewer plies.
-MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
-# The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
-# greatest ply, the number of the search, the words of a board that are the position, whether the
-# game has a kernel `forcing`, whether that names captures, how much a value may change with each
-# ply, and the depth of the search.
-NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES, CAPTURES, MARGIN, DEPTH = range(10)
+#: Rows of the history besides the one for the root: working memory, and the first of two by plies.
+RANKS, KILLERS = 3, 4
+#: Plies of the stack for the forcing moves after a search. Where a player may do without them,
+#: their number grows with each ply, so that there are fewer plies.
+_FORCED_PLIES, _FREE_PLIES = 24, 8
+# The other fields of the state: the greatest ply, the number of the search, the words of a board
+# that are the position, whether the game has a kernel `forcing`, whether that names captures, how
+# much a value may change with each ply, and the depth of the search.
+DEEPEST, NUMBER, WORDS, FORCES, CAPTURES, MARGIN, DEPTH = range(3, 10)
 
 
 class PrincipalKernels(NamedTuple):
@@ -498,17 +498,6 @@ def start(search: PrincipalSearch, board: Any, number: int) -> None:
     search.state[:NUMBER] = 0
     search.state[LAST] = 1 << 62
     search.state[NUMBER] = number
-
-
-class SearchFunctions(NamedTuple):
-    """The functions of a search with an evaluation, which depend on the kind of rules."""
-
-    start: Callable[[Any, Any, int], None]
-    best_action: Callable[[Any, Any], int | None]  # of a board that was searched before
-    search_root: Callable[..., int]
-    first_look: Callable[..., int] | None  # see `look_ahead`
-    expected_of: Callable[[int], float]
-    certain: int  # values beyond it are proven results
 
 
 def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:

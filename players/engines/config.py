@@ -166,7 +166,7 @@ def read(path: Path) -> dict[str, EngineConfig]:
     root = TomlTable(values, (), "the file", faults)
     engines = {name: _engine(name, root, path, faults) for name in values}
     if faults.found:
-        raise SpecError("\n".join(text for _, text in sorted(faults.found)))
+        raise SpecError(faults.text())
     return engines
 
 

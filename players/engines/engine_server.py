@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, ClassVar, NamedTuple
 
+from playout.commands.text import beginning
 from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players import find, load
@@ -200,6 +201,8 @@ class SkippingMatch(LocalMatch):
         return next(iter(clicks)) if [*clicks.values()] == [()] else None
 
 
+#: The length at which the text of an error is cut: it may repeat what the other program has sent.
+LONGEST_ERROR = 600
 #: The length at which a line is cut, so that input without line ends does not fill the memory.
 LONGEST_LINE = 65536
 
@@ -322,7 +325,7 @@ class EngineServer(ABC):
         try:
             return carry_out(), False
         except self.refusals as error:
-            return str(error), True
+            return beginning(str(error), LONGEST_ERROR), True
         except (Cancelled, Resigned, BrokenPipeError):
             raise
         except Exception as error:  # the player may be any program

@@ -577,8 +577,9 @@ def _game_of(found: Sequence[SgfProperty], before: int, game: Game) -> SgfGame:
         raise GtpError("it has no game")
     given = {each.name: each.values[0].strip() for each in reversed(found)}
     number = given.get("GM", "")
-    if game.sgf_number is not None and number.isdecimal() and int(number) != game.sgf_number:
-        raise GtpError(f"its game is number {number} (GM), and {game} is {game.sgf_number}")
+    own = game.sgf_number
+    if own is not None and number.isdecimal() and number.lstrip("0") != str(own):
+        raise GtpError(f"its game is number {number[:20]} (GM), and {game} is {own}")
     columns, rows = _sides(given.get("SZ") or str(_OLD_SIDE))
     stones: list[tuple[str, int | None]] = []
     moves = 0

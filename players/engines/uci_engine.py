@@ -15,11 +15,17 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 from playout import games
+from playout.commands.text import beginning
 from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core import spec
 from playout.players import find
 from playout.players.core.player import Cancelled, Limit, PlayerError, Resigned
-from playout.players.engines.engine_server import EngineServer, LineInput, LocalMatch
+from playout.players.engines.engine_server import (
+    LONGEST_ERROR,
+    EngineServer,
+    LineInput,
+    LocalMatch,
+)
 from playout.players.engines.uci_games import VARIANTS, UciGame, uci_game
 from playout.players.engines.uci_options import VARIANT, UciSettings
 from playout.players.engines.uci_search import NO_MOVE, PROVEN_CP, UciSearch, parse_go
@@ -30,6 +36,8 @@ _DEPTH = "depth"
 _WARM_UP = Limit(seconds=1.0, simulations=100)
 #: Seconds for a player to end its search when the program quits.
 _END_S = 2.0
+#: Maximum number of errors of one command that are shown.
+_MOST_ERRORS = 5
 _START: tuple[str, list[str]] = ("startpos", [])
 #: Commands that are heard while the player thinks, and those without an effect.
 _WHILE_SEARCHING = ("isready", "stop", "ponderhit")
@@ -179,7 +187,7 @@ class UciServer(EngineServer):
 
     def _go(self, words: list[str]) -> None:
         go = parse_go(words, lambda name: bool(self._uci.actions(self.match.state, name)))
-        for error in go.errors:
+        for error in go.errors[:_MOST_ERRORS]:
             self._error(error)
         self._depth = go.depth
         self._prepare()
@@ -229,7 +237,7 @@ class UciServer(EngineServer):
         self._play(names)
 
     def _error(self, text: str) -> None:
-        self.write(f"info string error: {text}")
+        self.write(f"info string error: {beginning(text, LONGEST_ERROR)}")
 
 
 def _warm_match(game: Game, wanted: spec.Spec) -> LocalMatch:

@@ -7,23 +7,22 @@ so that the next simulations go elsewhere (virtual loss: Chaslot, Winands & van 
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import compiled, given, inlined
+from playout.games.core.kernels import inlined
 from playout.players.mcts.search import (
     PRUNING_INTERVAL,
     SLICE_S,
     Worker,
-    search_trees,
-    signature_for,
+    search_with,
 )
 from playout.players.mcts.selection import by_puct
 from playout.players.mcts.simulation import (
@@ -49,7 +48,6 @@ from playout.players.mcts.tree import (
     clear_node,
     root_of,
 )
-from playout.players.nets.encoding import Encoding
 
 
 @inlined
@@ -193,9 +191,16 @@ WITH_NET: Mapping[str, Callable[..., Any]] = {
     "evaluate_leaf": evaluate_leaf,
     "absorb": absorb,
 }
-search_with_net = compiled(signature_for(types.int64), allocates=False)(
-    given(search_trees, "search_with_net", __name__, **WITH_NET)
-)
+
+
+@functools.cache
+def search_with_net() -> Callable[..., int]:
+    """Return the loop of searches with a net, compiled when it is first needed."""
+    return search_with("search_with_net", __name__, **WITH_NET)
+
+
+#: Sets the logits and the values of the first leaves, as many as it is told.
+EvaluateLeaves = Callable[[Leaves, int], None]
 
 
 class Evaluator(Protocol):
@@ -205,6 +210,21 @@ class Evaluator(Protocol):
         self, planes: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return logits [n, action] and values [n] for planes [n, plane, row, column]."""
+
+
+def by_planes(game: Game, net: Evaluator, batch: int) -> EvaluateLeaves:
+    """Return a function that has a net evaluate up to `batch` leaves as planes."""
+    from playout.players.nets.encoding import Encoding  # compiled when it is needed
+
+    encoding = Encoding(game)
+    room = np.zeros((batch, *encoding.shape), dtype=np.float32)
+
+    def evaluate(leaves: Leaves, n: int) -> None:
+        planes, legal = room[:n], (leaves.legal[:n], leaves.moves[:n])
+        encoding.encode_into(leaves.states[:n], leaves.last[:n], planes, legal)
+        leaves.logits[:n], leaves.values[:n] = net.evaluate(planes)
+
+    return evaluate
 
 
 class _OutOfTime(Exception):
@@ -217,17 +237,21 @@ class NetWorker(Worker):
     def __init__(
         self,
         game: Game,
-        net: Evaluator,
+        evaluate: EvaluateLeaves,
         batch: int,
         config: SearchConfig,
         seed: int,
         megabytes: float,
+        *,
+        loop: Callable[..., int] | None = None,
     ) -> None:
-        """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
-        super().__init__(game, config, seed, megabytes, batch=batch, loop=search_with_net)
-        self._net = net
-        self._encoding = Encoding(game)
-        self._planes = np.zeros((batch, *self._encoding.shape), dtype=np.float32)
+        """Allocate the tree; `loop` is that of a policy with nets, by default `search_with_net`.
+
+        Raises OSError, OverflowError or ValueError if the memory cannot be allocated.
+        """
+        loop = loop or search_with_net()
+        super().__init__(game, config, seed, megabytes, batch=batch, loop=loop)
+        self._set_logits_and_values = evaluate
         self._check: Callable[[int], None] = lambda _: None
         #: Called with the legal actions of the root and all logits, which it may change.
         self.at_root: Callable[[NDArray[np.int64], NDArray[np.float32]], None] | None = None
@@ -273,11 +297,8 @@ class NetWorker(Worker):
     def _evaluate_leaves(self, n: int) -> None:
         """Evaluate the first `n` leaves by the net, unless the time is over."""
         self._check(n)
-        leaves, planes = self._leaves, self._planes[:n]
-        self._encoding.encode_into(
-            leaves.states[:n], leaves.last[:n], planes, (leaves.legal[:n], leaves.moves[:n])
-        )
-        leaves.logits[:n], leaves.values[:n] = self._net.evaluate(planes)
+        leaves = self._leaves
+        self._set_logits_and_values(leaves, n)
         if self.at_root is not None and leaves.depth[0] == 0:
             legal = leaves.legal[0, : leaves.moves[0]]
             self.at_root(legal, leaves.logits[0])

@@ -13,6 +13,7 @@ then plays a move.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -138,9 +139,17 @@ def signature_for(client: Any) -> Any:
     return types.int64(TREE, SEARCH, client)
 
 
-search_with_playouts = compiled(signature_for(types.int64), allocates=False)(
-    given(search_trees, "search_with_playouts", __name__)
-)
+def search_with(name: str, module: str, **steps: Callable[..., Any]) -> Callable[..., int]:
+    """Return the loop, compiled with the steps of a policy."""
+    loop = given(search_trees, name, module, **steps)
+    return compiled(signature_for(types.int64), allocates=False)(loop)
+
+
+@functools.cache
+def search_with_playouts() -> Callable[..., int]:
+    """Return the loop of searches with playouts, compiled when it is first needed."""
+    return search_with("search_with_playouts", __name__)
+
 
 #: Seconds that the compiled search runs before it reads the clock again: least, most, and the
 #: share of the remaining time.
@@ -168,14 +177,15 @@ class Worker:
         placements: Placements | None = None,
         *,
         batch: int = 0,
-        loop: Callable[..., int] = search_with_playouts,
+        loop: Callable[..., int] | None = None,
     ) -> None:
-        """Allocate the tree; `loop` is `search_trees`, compiled for a policy.
+        """Allocate the tree; `loop` is `search_trees`, compiled for a policy, by default playouts.
 
         Raises OSError, OverflowError or ValueError if the memory cannot be allocated.
         """
         self._rules = rules = rules_of(game)
         guided = config.selection.rule == PUCT
+        loop = loop or search_with_playouts()
         self._loop = entry_point(loop) if rules.compiled else uncompiled(loop)
         self._evaluate = Callback(self._evaluate_leaves)
         heavy = rules.heavy if config.heavy else None

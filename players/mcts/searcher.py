@@ -35,6 +35,7 @@ from playout.players.core.player import (
     tighter,
 )
 from playout.players.evaluations.placements import Placements
+from playout.players.mcts import chance
 from playout.players.mcts.search import Worker
 from playout.players.mcts.selection import Selection
 from playout.players.mcts.simulation import SearchConfig
@@ -519,6 +520,4 @@ class PlayoutSearch(TreeSearch):
         if not self.game.has_chance:
             return Worker(*given)
         self._require(not config.max_plies, "max_plies is not supported in games with chance")
-        from playout.players.mcts.chance import search_with_chance  # compiled when it is needed
-
-        return Worker(*given, loop=search_with_chance)
+        return Worker(*given, loop=chance.search_with_playouts())

@@ -308,9 +308,9 @@ def proof_by_children(tree: Tree, node: int, again: bool) -> int:
 def back_up(tree: Tree, memory: SearchMemory, depth: int, player: int, points: Any) -> int:
     """Add a result, `points` from 0 to 1 for `player`, to each node of the path.
 
-    Proofs of children are backed up too (Winands, Björnsson & Saito 2008). With a net, where a tie
-    is certain, a worse result counts as a tie (score bounds: Cazenave & Saffidine 2010). Returns
-    the least depth below which all nodes of the path are proven.
+    Proofs of children are backed up too (Winands, Björnsson & Saito 2008). With a net, where a
+    player can choose a certain tie, a worse result counts as a tie (score bounds: Cazenave &
+    Saffidine 2010). Returns the least depth below which all nodes of the path are proven.
     """
     path, movers, guided = memory.path, memory.movers, len(tree.guide) > 0
     proven, first_proven = False, depth + 1
@@ -319,7 +319,7 @@ def back_up(tree: Tree, memory: SearchMemory, depth: int, player: int, points: A
         each = at(tree, node)
         if proven:
             set_proven(tree, node, proof_by_children(tree, node, movers[i] == movers[i + 1]))
-        if guided and i < depth:
+        if guided and i < depth and each.nature == 0:
             if proven and at(tree, path[i + 1]).proof == TIE:
                 tree.guide[node].tie = 1
             if tree.guide[node].tie == 1:

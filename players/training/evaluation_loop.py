@@ -34,6 +34,7 @@ from playout.games.core.kernels import LEVEL, compiled, helper, in_python
 from playout.games.core.random import Rng, draw
 from playout.players.core.cells import cells_of
 from playout.players.core.rules import rules_of
+from playout.players.depth_first import LAST, MOST_PLIES, NODES, STOPPED
 from playout.players.depth_first import principal_variation as pv
 from playout.players.evaluations import files
 from playout.players.evaluations.perceptron import Perceptron, new_perceptron
@@ -150,15 +151,15 @@ def search_move(
 ) -> None:
     """Search the first `n` actions of the root: the best one is then the first, with its score."""
     state = search.state
-    state[pv.NODES] = state[pv.STOPPED] = 0
-    state[pv.LAST] = 1 << 62
+    state[NODES] = state[STOPPED] = 0
+    state[LAST] = 1 << 62
     for place in range(n):
         search.scores[0, place] = 0
-    for depth in range(1, pv.MOST_PLIES):
+    for depth in range(1, MOST_PLIES):
         pv.search_root(search, kernels, tables, n, depth, 1)
-        state[pv.LAST] = _SEARCHED
+        state[LAST] = _SEARCHED
         is_certain = abs(search.scores[0, 0]) > pv.CERTAIN
-        if n == 1 or is_certain or state[pv.NODES] >= _SEARCHED:
+        if n == 1 or is_certain or state[NODES] >= _SEARCHED:
             break
 
 

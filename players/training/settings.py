@@ -276,7 +276,7 @@ def parse(text: str, where: str) -> TrainingSettings:
         settings = replace(settings, **{name: _taken(table, keys, getattr(settings, name))})
     top.close()
     if faults.found:
-        raise TrainingError("\n".join(fault for _, fault in sorted(faults.found)))
+        raise TrainingError(faults.text())
     return settings
 
 

@@ -2,9 +2,9 @@
 
 The positions are those of `tests/data/exact_values.json.xz`, which `scripts/solve` makes: in each,
 at least one move preserves the value (a win, a tie or a loss with best play) and at least one does
-not. Several moves may preserve it; each of them counts. *Chance* is the share that random moves
-would reach. Players get the positions one by one, each with an empty match before it. Each core has
-a player of its own.
+not. Several moves may preserve it; each of them counts. In games with chance, these are the moves
+with the greatest expected result. *Chance* is the share that random moves would reach. Players get
+the positions one by one, each with an empty match before it. Each core has a player of its own.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from playout.games import Description
 from playout.server.web.texts import DATA, RULES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = Path("server/web"), Path("competition/page")
+PAGES = Path("server/web"), Path("competition/page"), Path("laboratory/page")
 CATALOGUES = ROOT / PAGES[0] / "languages"
 _COLUMNS = 100
 
@@ -56,6 +56,8 @@ def extracted() -> Catalog:
         ):
             place = [(str(folder / path), 0)]
             catalog.add(text, None, place, auto_comments=comments, context=context)
+    for title in (*games.GROUPS.values(), games.OTHERS):
+        catalog.add(title, None, [("games/core", 0)], context=DATA)
     for name in games.names():
         path = f"games/{name}.py"
         if (ROOT / path).exists():  # others are of packages that are installed on this machine

@@ -3,6 +3,10 @@
 From the easiest level on, each one is found by matches. *Easy* scores 80 to 95 % against random
 moves, and each level 10 to 25 % against the next one. *Easy* and *Medium* may play random moves in
 between, *Strong* and *Master* never do. A level is found by bisection of a list of rising strength.
+
+In games with chance, even the strongest player loses matches. *Master* is then the strongest, and
+the others are on the way to it: *Easy* scores about as much against random moves as each level
+against the one before. Scores are without luck.
 """
 
 from __future__ import annotations
@@ -34,6 +38,11 @@ AGAINST_RANDOM, AGAINST_NEXT = (0.87, 0.95), (0.10, 0.17)
 FEWEST = 32
 CARELESS = [Strength(FEWEST, share / 100) for share in range(90, 0, -10)]
 CAREFUL = [Strength(round(4 * 2 ** (step / 2))) for step in range(29)]
+RANDOM = "random(seed=SEED)"
+#: Positions of the strongest level of a game with chance: more do not complete another depth.
+MOST_WITH_CHANCE = 8192
+#: How far a score may be from the wanted one, in games with chance.
+TOLERANCE = 0.03
 #: Those of Easy and Medium: all that rise from one to the next.
 RISING = [*CARELESS, *(each for each in CAREFUL if each.simulations >= FEWEST)]
 
@@ -48,12 +57,13 @@ class LevelScore(NamedTuple):
 
 def score_of(game: str, first: str, second: str, seed: int) -> float:
     """Return the share of the points that the first player gets in `PAIRS` pairs of matches."""
-    draw, points = random.Random(seed), 0.0
+    draw, shares = random.Random(seed), 0.0
     for opening in openings(games.load(game), OPENING, seed, PAIRS):
         own = str(draw.getrandbits(32))
         one, two = (text.replace("SEED", own) for text in (first, second))
-        points += play_task(PairTask(game, (one, two), UNLIMITED, opening)).score.total
-    return points / (2 * PAIRS)
+        pair = play_task(PairTask(game, (one, two), UNLIMITED, opening, int(own)))
+        shares += pair.score.total / 2 if pair.without_luck is None else pair.without_luck
+    return min(1.0, max(0.0, shares / PAIRS))
 
 
 def spelled(strength: Strength) -> str:
@@ -64,16 +74,33 @@ def spelled(strength: Strength) -> str:
 
 def found_levels(name: str) -> list[LevelScore]:
     """Return the levels of a game, the easiest first."""
-    strength, score = _bisected(name, RISING, AGAINST_RANDOM, "random(seed=SEED)", is_above=True)
+    first, later, careful = AGAINST_RANDOM, AGAINST_NEXT, CAREFUL
+    if games.load(name).has_chance:
+        careful = [each for each in CAREFUL if each.simulations <= MOST_WITH_CHANCE]
+        first, later = steps_to(score_of(name, spelled(careful[-1]), RANDOM, seed=1))
+    strength, score = _bisected(name, RISING, first, RANDOM, is_above=True)
     found = [LevelScore(LEVELS[0], strength, score)]
     for level in LEVELS[1:]:
-        among = RISING if level == "medium" else CAREFUL
+        among = RISING if level == "medium" else careful
         if strength in among:
             among = among[among.index(strength) + 1 :] or among[-1:]
+        if careful is not CAREFUL and level == LEVELS[-1]:
+            among = careful[-1:]
         before = spelled(strength)
-        strength, score = _bisected(name, among, AGAINST_NEXT, before, is_above=False)
+        strength, score = _bisected(name, among, later, before, is_above=False)
         found.append(LevelScore(level, strength, score))
     return found
+
+
+def steps_to(score: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the bounds of the scores of Easy, and of a level against the next one.
+
+    The steps from random moves to the strongest player are then equal in Elo; that one has `score`
+    against random moves.
+    """
+    score = min(0.99, max(0.5, score))
+    above = 1 / (1 + (1 / score - 1) ** (1 / len(LEVELS)))
+    return (above - TOLERANCE, above + TOLERANCE), (1 - above - TOLERANCE, 1 - above + TOLERANCE)
 
 
 def _bisected(

@@ -94,7 +94,11 @@ def is_shared(spec: str) -> bool:
 
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
     """Return OpenSpiel's position after a sequence of actions of Playout."""
-    state = pyspiel.load_game(spelling(spec)).new_initial_state()
+    return _position(pyspiel.load_game(spelling(spec)), spec, actions)
+
+
+def _position(peer: pyspiel.Game, spec: str, actions: Iterable[int]) -> pyspiel.State:
+    state = peer.new_initial_state()
     split = spec == "ultimate_tic_tac_toe"
     for action in actions:
         for each in _halves(state, action) if split else (action,):
@@ -111,7 +115,7 @@ def _halves(state: pyspiel.State, action: int) -> tuple[int, ...]:
 class MCTSBot(Player):
     """OpenSpiel's search, which observes the time limit itself; `c` is on the scale of `uct`.
 
-    It follows a match from its first position by `started` and `moved`. With `solve` (its
+    It plays the moves of a match again, from the first position of the game. With `solve` (its
     MCTS-Solver, as in OpenSpiel's own example) it stops early when the result is proven.
     """
 
@@ -123,18 +127,16 @@ class MCTSBot(Player):
         self._c = c
         self._solve = solve
         self._seed = secrets.randbits(31) if seed is None else seed
-        self._state = self._peer.new_initial_state()
-
-    def started(self, seat: int, opponent: str, position: Position) -> None:
-        """Set OpenSpiel's position to the first one."""
-        self._state = self._peer.new_initial_state()
-
-    def moved(self, seat: int, position: Position) -> None:
-        """Apply the last move to OpenSpiel's position."""
-        self._state.apply_action(position.last_move)
 
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
-        """Return the action that OpenSpiel's search chooses."""
+        """Return the action that OpenSpiel's search chooses.
+
+        Raises ValueError for a match that began in another position than the game.
+        """
+        if position.states[0] != self.game.initial_state():
+            raise ValueError(
+                "OpenSpiel's search needs the moves from the first position of the game"
+            )
         self._seed += 1
         bot = mcts(
             self._peer,
@@ -144,7 +146,7 @@ class MCTSBot(Player):
             seconds=limit.seconds,
             seed=self._seed,
         )
-        return PlayResult(bot.step(self._state))
+        return PlayResult(bot.step(_position(self._peer, self.game.spec, position.moves)))
 
 
 def _peer(game: Game) -> pyspiel.Game:
@@ -153,6 +155,6 @@ def _peer(game: Game) -> pyspiel.Game:
         peer = pyspiel.load_game(spelling(game.spec))
     except pyspiel.SpielError as error:
         raise SpecError(f"OpenSpiel has no {game}: {error}") from error
-    if peer.num_distinct_actions() != game.num_actions:
+    if max(peer.num_distinct_actions(), peer.max_chance_outcomes()) != game.num_actions:
         raise SpecError(f"OpenSpiel numbers the actions of {game} differently")
     return peer

@@ -127,7 +127,8 @@ _VALUES = {"+": 1, "=": 0, "-": -1}
 class SolvedPosition:
     """A position, and its value for the player to move: 1, 0 or -1.
 
-    `values` are the values of the legal actions, for the same player.
+    `values` are the values of the legal actions, for the same player. In a game with chance, they
+    are 1 for the actions with the greatest expected result, and -1 for the others.
     """
 
     position: Position
@@ -164,7 +165,7 @@ SIGNS = {value: sign for sign, value in _VALUES.items()}
 class SolvedEntry(NamedTuple):
     """A position as it is stored: the first state, empty for that of a match, and the moves.
 
-    `signs` has +, = or - for a win, a tie or a loss after each legal action.
+    `signs` has +, = or - for the value of each legal action, see `SolvedPosition`.
     """
 
     start: list[int]

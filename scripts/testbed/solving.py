@@ -4,8 +4,10 @@ The positions come from play: a match begins with up to eight random moves, and 
 of `uct` and `rave` with 20 to 400 simulations, one in seven of them random. Most games are solved
 near the end of a match: `minimax` proves the value of every move. Endings of chess and checkers are
 solved by retrograde analysis: all positions that can be reached are listed, and the results of
-finished games are passed back until nothing changes; the other positions are ties. A position is
-stored if at least one move preserves its value and at least one does not.
+finished games are passed back until nothing changes; the other positions are ties. Positions near
+the end of games with chance are solved so, too: the values are expected results, and a move
+preserves the value if no other has a greater one. A position is stored if at least one move
+preserves its value and at least one does not.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ class Mixture:
 
     def __init__(self, game: Game, seed: int) -> None:
         self.game, self.random = game, random.Random(seed)
-        self._bots = [players.load(text, game) for text in BOTS]
+        playing = [text for text in BOTS if players.find(text.partition("(")[0]).plays_chance]
+        self._bots = [players.load(text, game) for text in (playing if game.has_chance else BOTS)]
 
     def match(self, start: Position, most: int) -> Position:
         """Return the position after at most `most` moves from `start`."""
@@ -152,22 +155,23 @@ def solved_matches(task: MatchTask) -> Solved:
 class Ending(NamedTuple):
     """Endings that are solved by retrograde analysis.
 
-    `draw` returns the positions of a match from the ending on. The last `history` numbers of a
+    `draw` returns positions of a match from the ending on. The last `history` numbers of a
     state are the plies before it that matter: they are set to 0. Wins that take `quiet` plies or
     more are not used, because the rules may end the match before.
     """
 
     game: str
-    draw: Callable[[Mixture], list[State]]
+    draw: Callable[[Mixture], list[Position]]
     history: int
-    quiet: int
+    quiet: int = 0
 
 
 class Solution:
     """The values of all positions that can be reached from some endings."""
 
     def __init__(self, game: KernelGame, ending: Ending, starts: Sequence[State]) -> None:
-        self._game, self._ending = game, ending
+        self._game, self._history = game, ending.history
+        self._quiet = ending.quiet
         self._numbers = struct.Struct(f"{len(starts[0]) - ending.history}b")
         self._index: dict[bytes, int] = {}
         self._states = list[bytes]()
@@ -177,22 +181,26 @@ class Solution:
 
     def without_history(self, state: State) -> State:
         """Return a state as if the match had begun there."""
-        return (*state[: -self._ending.history], *(0,) * self._ending.history)
+        return (*state[: len(state) - self._history], *(0,) * self._history)
 
     def values(self, state: State) -> list[int] | None:
         """Return the values of the legal moves; None if a win takes too many plies."""
-        after = [self._game.next_state(state, a) for a in self._game.legal_actions(state)]
-        places = [self._index[self._key(each)] for each in after]
-        if max(int(self._plies[place]) for place in places) + 1 >= self._ending.quiet:
+        places = self._places(state)
+        if max(int(self._plies[place]) for place in places) + 1 >= self._quiet:
             return None
         sign = 1 if self._game.current_player(state) == 1 else -1
         return [sign * int(self._values[place]) for place in places]
+
+    def _places(self, state: State) -> list[int]:
+        """Return the numbers of the positions after the legal moves."""
+        after = [self._game.next_state(state, a) for a in self._game.legal_actions(state)]
+        return [self._index[self._key(each)] for each in after]
 
     def __len__(self) -> int:
         return len(self._states)
 
     def _key(self, state: State) -> bytes:
-        return self._numbers.pack(*state[: -self._ending.history])
+        return self._numbers.pack(*state[: self._numbers.size])
 
     def _at(self, state: State) -> int:
         """Return the number of a position, a new one if it has none."""
@@ -207,7 +215,7 @@ class Solution:
         results, movers, firsts, after = list[int](), list[int](), list[int](), list[int]()
         place, told = 0, time.monotonic()
         while place < len(self._states):  # it grows
-            state = (*self._numbers.unpack(self._states[place]), *(0,) * self._ending.history)
+            state = (*self._numbers.unpack(self._states[place]), *(0,) * self._history)
             results.append(_RESULTS.get(self._game.winner(state), 0))
             movers.append(1 if self._game.current_player(state) == 1 else -1)
             firsts.append(len(after))
@@ -264,13 +272,60 @@ class Solution:
         self._values, self._plies = values, plies
 
 
+class Expectation(Solution):
+    """The expected results in all positions of a game with chance that can be reached."""
+
+    def __init__(self, game: KernelGame, ending: Ending, starts: Sequence[State]) -> None:
+        self._weights = list[int]()
+        super().__init__(game, ending, starts)
+
+    def values(self, state: State) -> list[int]:
+        """Return 1 for each legal move with the greatest expected result, and -1 for others."""
+        found = self.expected(state)
+        return [1 if each > max(found) - EQUAL else -1 for each in found]
+
+    def expected(self, state: State) -> list[float]:
+        """Return the expected results of the legal moves for the player to move, from -1 to 1."""
+        sign = 1 if self._game.current_player(state) == 1 else -1
+        return [sign * float(self._expected[place]) for place in self._places(state)]
+
+    def _after(self, state: State) -> list[int]:
+        found = super()._after(state)
+        self._weights += self._game.chances(state) if state[0] == 0 else (0,) * len(found)
+        return found
+
+    def _pass_back(
+        self,
+        values: NDArray[np.int8],
+        signs: NDArray[np.int8],
+        places: NDArray[np.int64],
+        firsts: NDArray[np.int64],
+        after: NDArray[np.int64],
+    ) -> None:
+        """Set the expected results until none changes by more than a rounding error."""
+        expected, weights = values.astype(float), np.array(self._weights, dtype=float)
+        mine = np.repeat(signs, np.diff([*firsts, len(after)]))
+        totals = np.add.reduceat(weights, firsts)
+        nature, totals = totals > 0, np.maximum(1, totals)
+        while True:
+            children = expected[after]
+            best = signs * np.maximum.reduceat(mine * children, firsts)
+            mean = np.add.reduceat(weights * children, firsts) / totals
+            changed = np.where(nature, mean, best)
+            change = np.abs(changed - expected[places]).max()
+            expected[places] = changed
+            if change < EQUAL / 1000:
+                break
+        self._expected = expected
+
+
 # Endings.
 
 #: Moves of a match of chess, at most.
 MOST = 12
 
 
-def king_and_pawn(mixture: Mixture) -> list[State]:
+def king_and_pawn(mixture: Mixture) -> list[Position]:
     """Return positions of chess, from a random one of king and pawn against king on."""
     while True:
         cells = ["1"] * 64
@@ -281,19 +336,46 @@ def king_and_pawn(mixture: Mixture) -> list[State]:
             start = games.load(f"chess(fen={rows} {mixture.random.choice('wb')} - - 0 1)")
         except SpecError:  # a pawn on the last row, or a king that could be captured
             continue
-        return [*mixture.match(Position(mixture.game, start=start.initial_state()), MOST).states]
+        begin = Position(mixture.game, start=start.initial_state())
+        return positions_of(mixture.match(begin, MOST))
 
 
-def three_pieces(mixture: Mixture) -> list[State]:
+def positions_of(match: Position) -> list[Position]:
+    """Return the positions of a match, the first one first."""
+    return [match.at(ply) for ply in range(match.ply + 1)]
+
+
+def three_pieces(mixture: Mixture) -> list[Position]:
     """Return the positions of a match of checkers that have at most three pieces."""
-    game = mixture.game
-    states = mixture.match(Position(game), game.max_plies).states
-    return [state for state in states if sum(map(bool, game.view(state).cells)) <= 3]
+    found = positions_of(mixture.match(Position(mixture.game), mixture.game.max_plies))
+    return [each for each in found if sum(map(bool, mixture.game.view(each.state).cells)) <= 3]
+
+
+def decisions(mixture: Mixture, is_late: Callable[[State], bool]) -> list[Position]:
+    """Return the late positions of a match with chance in which a player moves."""
+    start = Position(mixture.game).rolled(mixture.random.randrange)
+    found = positions_of(mixture.match(start, mixture.game.max_plies))
+    return [each for each in found if each.to_move and not each.winner and is_late(each.state)]
+
+
+def few_cubes(mixture: Mixture) -> list[Position]:
+    """Return positions of EinStein with at most four cubes, of which each player has one."""
+    return decisions(mixture, lambda state: sum(map(bool, state[4:])) <= 4)
+
+
+def many_points(mixture: Mixture) -> list[Position]:
+    """Return positions of pig in which both players have 80 points or more."""
+    return decisions(mixture, lambda state: min(state[3:5]) >= 80)
 
 
 CHESS = Ending("chess", king_and_pawn, history=101, quiet=100)
 CHECKERS = Ending("checkers", three_pieces, history=1, quiet=40)
+EINSTEIN = Ending("einstein_wurfelt_nicht", few_cubes, history=0)
+PIG = Ending("pig", many_points, history=1)
 ENDINGS = (CHESS, CHECKERS)
+WITH_CHANCE = (EINSTEIN, PIG)
+#: Expected results that differ by less are equal.
+EQUAL = 1e-9
 #: Matches of an ending.
 ENDING_MATCHES = 500
 
@@ -303,15 +385,18 @@ def solved_endings(ending: Ending) -> Solved:
     game = games.load(ending.game)
     assert isinstance(game, KernelGame)
     mixture = Mixture(game, seed=1)
-    drawn = [state for _ in range(ENDING_MATCHES) for state in ending.draw(mixture)]
+    drawn = [each for _ in range(ENDING_MATCHES) for each in ending.draw(mixture)]
     mixture.close()
-    solution = Solution(game, ending, drawn)
+    kind = Expectation if game.has_chance else Solution
+    solution = kind(game, ending, [each.state for each in drawn])
     found: Solved = {}
     mixture.random.shuffle(drawn)
-    for state in map(solution.without_history, drawn):
-        values = None if game.winner(state) else solution.values(state)
+    for each in drawn:
+        state = solution.without_history(each.state)
+        values = None if each.winner else solution.values(state)
         if values and tells(values) and len(found) < COUNT:
-            found[state] = _entry(state, (), values)
+            moves = each.moves if game.has_chance else ()
+            found[state] = _entry(() if moves else state, moves, values)
     return found
 
 
@@ -337,6 +422,7 @@ def main(only: str | None) -> None:
     """
     tasks: list[MatchTask | Ending] = [
         *ENDINGS,
+        *WITH_CHANCE,
         *(MatchTask(game, seed) for game in BEFORE_END for seed in range(TASKS)),
     ]
     names = list(dict.fromkeys(task.game for task in tasks))

@@ -13,6 +13,7 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.commands import interrupts
+from playout.commands.progress import doing
 from playout.server.cli.server_options import its_database_option
 from playout.server.storage import Database, StorageError
 from playout.server.storage.engine import first_line
@@ -32,10 +33,11 @@ def opened(url: str, *, create: bool = False, of_any_version: bool = False) -> I
         database = Database(url)
         try:
             with interrupts.with_cleanup():
-                if of_any_version:
-                    database.require_file()
-                else:
-                    database.require(create=create)
+                with doing("Opening the database"):
+                    if of_any_version:
+                        database.require_file()
+                    else:
+                        database.require(create=create)
                 yield database
         finally:
             database.close()
@@ -54,6 +56,6 @@ def backup(database: str, file: Path) -> None:
     FILE must not exist. To restore it, stop the server and replace its database with the copy, or
     name the copy with --database. For PostgreSQL, use pg_dump.
     """
-    with opened(database, of_any_version=True) as stored:
+    with opened(database, of_any_version=True) as stored, doing("Copying the database"):
         stored.backup(file)
     click.echo(f"{file}: {file.stat().st_size:,} bytes")

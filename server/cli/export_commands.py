@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import IO
 
 import click
-from rich.console import Console
 
+from playout.commands.progress import INTERVAL_S, doing, say
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.export import FORMATS, backgammon, jsonl, writer
@@ -23,8 +23,6 @@ from playout.server.storage.rating_keeper import RatingKeeper
 
 #: The number of bad lines after which no more lines are read.
 _BAD_LINES = 20
-#: Matches between two updates of the displayed progress.
-_STEP = 100
 
 
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"]})
@@ -60,7 +58,8 @@ def export(
 
     A match that cannot be written in this format is reported and left out; then the exit code is 1.
     """
-    with opened(database) as archive, _Progress("written") as progress:
+    progress = _Progress("written")
+    with opened(database) as archive, doing("Writing the matches"):
         start = since.replace(tzinfo=UTC).timestamp() if since else None
         matches = archive.matches(match=match, game=game, player=player, since=start)
         written, failed = write_matches(matches, format_, file, progress.show)
@@ -112,11 +111,12 @@ def import_(database: str, file: IO[bytes]) -> None:
     rules. Matches that are stored already stay as they are. Bad lines are reported and left out;
     after 20 of them, no more lines are read.
     """
-    with opened(database, create=True) as archive, _Progress("read") as progress:
-        reader = _Reader(file, progress)
-        new = archive.add(reader.matches())
-        progress.say("computing the ratings")
-        _keep_ratings(archive)
+    with opened(database, create=True) as archive:
+        reader = _Reader(file, _Progress("read"))
+        with doing("Reading the matches"):
+            new = archive.add(reader.matches())
+        with doing("Computing the ratings"):
+            _keep_ratings(archive)
     known = reader.read - new
     _say(
         f"{_counted(new)} imported"
@@ -181,26 +181,16 @@ class _Reader:
 
 
 class _Progress:
-    """Shows the number of matches so far on standard error, if that is a terminal."""
+    """Says the number of matches so far on standard error, at most every two seconds."""
 
     def __init__(self, done: str) -> None:
         self._done = done
-        self._status = Console(stderr=True).status(f"{_counted(0)} {done}")
-
-    def __enter__(self) -> _Progress:
-        if sys.stderr.isatty():
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
-
-    def say(self, text: str) -> None:
-        self._status.update(text)
+        self._said_at = time.monotonic()
 
     def show(self, count: int) -> None:
-        if count % _STEP == 0:
-            self._status.update(f"{_counted(count)} {self._done}")
+        if time.monotonic() >= self._said_at + INTERVAL_S:
+            self._said_at = time.monotonic()
+            say(f"{_counted(count)} {self._done} ...")
 
 
 def _counted(count: int) -> str:

@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import click
@@ -86,7 +86,7 @@ def puzzles(
         raise click.UsageError("--since is for stored matches: not with --random")
     chosen = tuple(map(registered, chosen))
     until = time.monotonic() + (seconds or math.inf)
-    with opened(database, create=True) as stored, _Finder(until) as finder:
+    with opened(database, create=True) as stored, _Finder(until, chosen) as finder:
         if played:
             orders = _new_matches(chosen or tuple(games.names()), played)
         else:
@@ -123,9 +123,13 @@ def _new_matches(chosen: tuple[str, ...], count: int) -> Iterator[PuzzleOrder]:
 class _Finder:
     """The process that finds puzzles, and the numbers of what it has found."""
 
-    def __init__(self, until: float) -> None:
-        """`until`: the time.monotonic() at which the search ends."""
+    def __init__(self, until: float, chosen: Sequence[str]) -> None:
+        """`until`: the time.monotonic() at which the search ends; `chosen`: the games, if any.
+
+        Games with chance have no puzzles: that is told of those which were chosen.
+        """
         self._until = until
+        self._chosen = {each.partition("(")[0] for each in chosen}
         self._printed_at = time.monotonic()
         self._faults: set[str] = set()
         self._searched = 0
@@ -151,10 +155,12 @@ class _Finder:
     def find(self, order: PuzzleOrder) -> Puzzle | None:
         """Return the puzzle of a match. Raises _TimeIsUp."""
         answer = self._answer(order)
-        self._searched += 1
-        if answer.error and answer.error not in self._faults:
-            self._faults.add(answer.error)
-            progress.say(f"{order.game} cannot be searched: {answer.error}")
+        self._searched += not answer.has_chance
+        fault = f"{order.game} cannot be searched: {answer.error}" if answer.error else ""
+        is_told = not answer.has_chance or order.game.partition("(")[0] in self._chosen
+        if fault and is_told and fault not in self._faults:
+            self._faults.add(fault)
+            progress.say(fault)
         return answer.puzzle
 
     def _answer(self, order: PuzzleOrder) -> PuzzleAnswer:

@@ -568,6 +568,43 @@ competition_options = combined(
 )
 
 
+#: Add `--lab` and `--lab-http`, for tests of bots that are handed in.
+lab_options = combined(
+    click.option(
+        "--lab",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        help="A queue of tests: the lab.toml with its conditions. Authors hand tests in by "
+        "playout-lab submit, and the cores of this machine play them.",
+    ),
+    click.option(
+        "--lab-http",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8082",
+        show_default=True,
+        callback=http_address,
+        help="Address of the pages of the queue, where tests are handed in.",
+    ),
+)
+
+
+def require_secret_tokens(
+    option: str, http: tuple[str, int] | None, settings: Mapping[str, Any], *, insecure: bool
+) -> None:
+    """Check that accounts can send tokens to an address, and nobody reads them. Raises UsageError.
+
+    `option` is the one whose pages are there.
+    """
+    if settings["database"] == "none":
+        raise click.UsageError(f"{option} needs a database")
+    if http is None or not (is_loopback(http[0]) or insecure or settings["http_proxied"]):
+        shown = spelled(*http) if http else "none"
+        raise click.UsageError(
+            f"with {option}-http {shown}, tokens cannot be sent, or can be read on the network: "
+            "give an address of this machine behind a proxy with TLS, or allow it by --insecure"
+        )
+
+
 def with_competitions(
     ladders: Mapping[str, str | None] | None, settings: Mapping[str, Any], *, insecure: bool
 ) -> dict[str, Any]:
@@ -579,15 +616,7 @@ def with_competitions(
     files, http = settings["competition"], settings["competition_http"]
     if not files:
         return {"ladders": ladders}
-    if settings["database"] == "none":
-        raise click.UsageError("--competition needs a database")
-    if http is None or not (is_loopback(http[0]) or insecure or settings["http_proxied"]):
-        shown = spelled(*http) if http else "none"
-        raise click.UsageError(
-            f"with --competition-http {shown}, tokens cannot be sent, or can be read on the "
-            "network: give an address of this machine behind a proxy with TLS, or allow it by "
-            "--insecure"
-        )
+    require_secret_tokens("--competition", http, settings, insecure=insecure)
     clocks: dict[str, str | None] = {}
     reserved: frozenset[str] = frozenset()
     for file in files:

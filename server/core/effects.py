@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from playout.protocol.analyst import AnalysisOrder, ProofOrder
+from playout.protocol.analyst import Work
 from playout.protocol.messages import Event, ServerState
 from playout.ratings.bradley_terry import RatingProblem
 from playout.server.model.records import Record
@@ -85,7 +85,7 @@ class EndBot(Struct, frozen=True, gc=False):
 class StartAnalysis(Struct, frozen=True, gc=False):
     """Let an analyst work on this order, and call `analysis_reported` with each of its reports."""
 
-    order: AnalysisOrder | ProofOrder
+    order: Work
 
 
 class EndAnalysis(Struct, frozen=True, gc=False):

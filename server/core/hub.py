@@ -22,7 +22,7 @@ from playout.ratings.bradley_terry import Ratings
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
-from playout.server.core.handlers.analyses import Analyses, Proofs, Puzzles
+from playout.server.core.handlers.analyses import Analyses, Luck, Proofs, Puzzles
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
@@ -85,6 +85,7 @@ class Hub:
         self.clusters = tournaments.clusters
         self._proofs = proofs = Proofs(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
+        self._luck = luck = Luck(context, tournaments, ladders)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context)
         push = PushNotices(context)
@@ -104,6 +105,7 @@ class Hub:
                 seeks.match_over,
                 feed.match_over,
                 bots.match_over,
+                luck.match_over,
                 tournaments.match_over,
                 ladders.match_over,
                 push.match_over,
@@ -252,6 +254,14 @@ class Hub:
         self._recovery.matches(stored, now)
         return self._finish_call(now)
 
+    def measure_luck(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
+        """Have the luck of matches measured that ended before the server was started.
+
+        Call it before `restore_matches`, so that tournaments wait for it.
+        """
+        self._luck.restore(stored, now)
+        return self._finish_call(now)
+
     def account_changed(self, account: Account, now: float) -> list[Effect]:
         """Use an account that an operator has changed or added."""
         self._sessions.account_changed(self.accounts.put(account), account, now)
@@ -301,6 +311,7 @@ class Hub:
         """Pass on an analyst's report of a position."""
         self.analyses.reported(report, now)
         self._proofs.reported(report, now)
+        self._luck.reported(report, now)
         return self._finish_call(now)
 
     def store(self, records: Iterable[Record], now: float) -> list[Effect]:
@@ -320,16 +331,24 @@ class Hub:
         return self._finish_call(now)
 
     def stop(self, now: float, grace_s: float) -> list[Effect]:
-        """Start no new matches; running matches have `grace_s` seconds to end."""
+        """Start no new matches; running matches have `grace_s` seconds to end.
+
+        The server does not wait for stored matches that may last for days.
+        """
         self._context.closing = True
         self._seeks.close_all()
         closing = Closing(seconds=grace_s, kept=self.policy.stored)
         self._context.send(tuple(self.registry.connections), closing)
-        if self.rooms and grace_s > 0:
+        if self._awaits_matches and grace_s > 0:
             self._stop_timer.set(now + grace_s)
         else:
             self._stop_now(now)
         return self._finish_call(now)
+
+    @property
+    def _awaits_matches(self) -> bool:
+        """Whether matches are being played whose end a stopping server waits for."""
+        return any(not (self.policy.stored and room.may_take_days) for room in self.rooms.values())
 
     def _stop_now(self, now: float) -> None:
         """Leave stored matches for the next start; without storage, abort them."""
@@ -346,7 +365,7 @@ class Hub:
 
     def _stop_after_last_match(self, event: MatchOver, now: float) -> None:
         # Several matches may have ended in one call.
-        if self._context.closing and not self.rooms and not self._stopped:
+        if self._context.closing and not self._awaits_matches and not self._stopped:
             self._close_connections(now)
 
     def _close_connections(self, now: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -31,11 +31,14 @@ class OpenSeek:
     matches: int = field(init=False)
     #: Its place in the order of the lobby, which has given it.
     number: int = field(init=False, default=-1)
+    #: The address of its session when it was opened, as far as limits count it.
+    network: str = field(init=False)
     #: Skeleton of the only accepted opponent; None for any opponent.
     opponent_skeleton: str | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.matches = self.request.matches
+        self.network = self.session.network
         opponent = self.request.opponent
         self.opponent_skeleton = skeleton(opponent) if opponent else None
 
@@ -91,9 +94,9 @@ class Lobby:
         self._listed: dict[str, OpenSeek] = {}
         self._linked: dict[str, OpenSeek] = {}
         self._numbers = itertools.count()
-        self._by_session: dict[str, dict[str, OpenSeek]] = {}
         self._by_account: dict[str, dict[str, OpenSeek]] = {}
         self._by_owner: dict[str, dict[str, OpenSeek]] = {}
+        self._by_network: dict[str, dict[str, OpenSeek]] = {}
         self._by_opponent: dict[str, dict[str, OpenSeek]] = {}
         self._buckets: dict[_Bucket, dict[str, OpenSeek]] = {}
 
@@ -124,9 +127,10 @@ class Lobby:
         if seek.request.link:
             return None
         if seek.opponent_skeleton is None:
-            found = (self._oldest(key, seek) for key in _fitting_buckets(seek))
+            challenged = seek.session.skeleton in self._by_opponent
+            found = (self._oldest(key, seek) for key in _fitting_buckets(seek, challenged))
         else:
-            owned = self._by_owner.get(seek.opponent_skeleton, {}).values()
+            owned = self._owned(seek.opponent_skeleton)
             found = (each for each in owned if not each.request.link and seek.fits(each))
         return min(filter(None, found), key=attrgetter("number"), default=None)
 
@@ -138,11 +142,15 @@ class Lobby:
 
     def of_session(self, session: Session) -> list[OpenSeek]:
         """The open seeks of a session."""
-        return list(self._by_session.get(session.key, {}).values())
+        return [each for each in self._owned(session.skeleton) if each.session is session]
 
     def of_account(self, account: Account | None) -> list[OpenSeek]:
         """The open seeks of an account's sessions; none for a guest."""
         return list(self._by_account.get(account.id, {}).values()) if account else []
+
+    def of_network(self, network: str) -> Collection[OpenSeek]:
+        """The open seeks from an address, as far as limits count it; none if it is unknown."""
+        return self._by_network.get(network, {}).values() if network else ()
 
     def challenges(self, skeleton: str) -> list[OpenSeek]:
         """The open seeks for one opponent, by the skeleton of its name."""
@@ -161,15 +169,19 @@ class Lobby:
     def _entries(self, seek: OpenSeek) -> Iterator[tuple[dict[Any, dict[str, OpenSeek]], Any]]:
         """The indexes that have a seek, each with the key."""
         session = seek.session
-        yield self._by_session, session.key
         yield self._by_owner, session.skeleton
         if session.account:
             yield self._by_account, session.account.id
+        yield self._by_network, seek.network
         if seek.opponent_skeleton:
             yield self._by_opponent, seek.opponent_skeleton
         if not seek.request.link:
             for clock in _clock_buckets(seek):
                 yield self._buckets, _bucket(seek, seek.opponent_skeleton, seek.request.seat, clock)
+
+    def _owned(self, owner: str) -> Collection[OpenSeek]:
+        """The open seeks of the sessions with a name of this skeleton."""
+        return self._by_owner.get(owner, {}).values()
 
     def _oldest(self, key: _Bucket, seek: OpenSeek) -> OpenSeek | None:
         """The oldest seek of a bucket, except those of the same name; all others fit."""
@@ -186,14 +198,17 @@ def _clock_buckets(seek: OpenSeek) -> list[str | None]:
     return [clock] if is_by_correspondence(clock) else [clock, _ANY_CLOCK]
 
 
-def _fitting_buckets(seek: OpenSeek) -> Iterator[_Bucket]:
-    """The buckets of the seeks that fit one for any opponent."""
+def _fitting_buckets(seek: OpenSeek, challenged: bool) -> Iterator[_Bucket]:
+    """The buckets of the seeks that fit one for any opponent.
+
+    `challenged`: whether there are seeks for its player only.
+    """
     clock, seat = seek.request.clock, seek.request.seat
     clocks: list[str | None] = [clock] if is_by_correspondence(clock) else [clock, None]
     if clock is None:
         clocks = [_ANY_CLOCK]
     seats: tuple[Seat | None, ...] = (None, 1, 2) if seat is None else (None, opponent_of(seat))
-    for opponent in (None, seek.session.skeleton):
+    for opponent in (None, seek.session.skeleton) if challenged else (None,):
         for other_seat in seats:
             for other_clock in clocks:
                 yield _bucket(seek, opponent, other_seat, other_clock)

@@ -207,13 +207,18 @@ class MatchRoom:
             self.match.to_move != bot and clocks[bot - 1].main_s >= _TIME_TO_START_S
         )
 
+    @property
+    def may_take_days(self) -> bool:
+        """Whether it is played by correspondence, or its bot was ended until the opponent acts."""
+        return self.is_correspondence or self.bot_is_away
+
     def waits_for(self, session: Session) -> bool:
         """Whether the match does not end while this player is disconnected.
 
         A match against a bot of the server waits after the opponent's first move, and ends by its
         clock, if it has one.
         """
-        if self.is_correspondence or self.bot_is_away:
+        if self.may_take_days:
             return True
         seat = self.seat_of(session)
         bots = self.record.bots
@@ -500,9 +505,11 @@ class MatchRoom:
         if (seat := self.seat_of(session)) is None:
             return
         others = [each for each in self.seats if each is not session and each.has_views]
-        self._context.send_to_all(others, self._presence(seat, now))
         views = [each for each in self.spectators if each.has_views]
-        self._context.send_to_spectators(views, self._presence(seat, now))
+        if others or views:
+            presence = self._presence(seat, now)
+            self._context.send_to_all(others, presence)
+            self._context.send_to_spectators(views, presence)
 
     def send_absences(self, session: Session, now: float) -> None:
         """Send a session with views the players that are not connected."""

@@ -64,11 +64,8 @@ class Session:
 
     def __post_init__(self) -> None:
         self.skeleton = skeleton(self.name)
-
-    @property
-    def person(self) -> Person:
-        """The entry of the session in lists."""
-        return Person(name=self.name, role=self.hello.role, guest=self.account is None)
+        #: Its entry in lists.
+        self.person = self._person()
 
     def resume(self, hello: Hello) -> None:
         """Take the hello of a client that resumes the session, which keeps its role.
@@ -80,6 +77,7 @@ class Session:
         if self.is_restored:
             role = "human" if hello.role == "spectator" else hello.role
         self.hello = structs.replace(hello, role=role)
+        self.person = self._person()
         self.is_restored = False
 
     @property
@@ -111,6 +109,9 @@ class Session:
         while self.results and self.results[0][0] < since:
             self.results.popleft()
         return [ended for _, ended in self.results]
+
+    def _person(self) -> Person:
+        return Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
 
 @dataclass(eq=False)

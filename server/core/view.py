@@ -24,6 +24,7 @@ from playout.protocol.messages import (
     ClockState,
     LegalMove,
     MoveAnalysis,
+    MoveSequence,
     PositionView,
     RequestId,
     Seat,
@@ -284,9 +285,19 @@ def named(
 
 def legal_moves_of(position: Position) -> tuple[LegalMove, ...]:
     """All legal moves of a position."""
-    view, ways = position.game.view(position.state), position.game.ways(position.state)
+    game, state = position.game, position.state
+    view, ways, name_of = game.view(state), game.ways(state), game.action_name
+    long: dict[int, tuple[MoveSequence, ...]] = {}
+    for name, cells, (first, *others) in game.long_moves(state):
+        long[first] = (*long.get(first, ()), MoveSequence(name, cells, tuple(others)))
     return tuple(
-        LegalMove(action, position.name(action), _cells(view, action), ways.get(action, ()))
+        LegalMove(
+            action,
+            name_of(state, action),
+            _cells(view, action),
+            ways.get(action, ()),
+            long.get(action, ()),
+        )
         for action in position.legal_actions
     )
 

@@ -39,6 +39,8 @@ _SEATS = {"B": 1, "W": 2}
 #: The place of each letter of SGF for White: the points, the bar and off the board.
 _LETTERS = {25: "y", 0: "z"} | {place: chr(ord("a") + place - 1) for place in range(1, 25)}
 _PLACES = {letter: place for place, letter in _LETTERS.items()}
+#: No moves of a turn have more characters.
+_LONGEST = 200
 #: The width of the left player's turn in a `.mat`.
 _LEFT = 28
 
@@ -296,7 +298,7 @@ def actions_of(game: Game, state: State, turn: Turn) -> tuple[int, ...]:
     passes = [rules.action_name(rolled, each) for each in rules.legal_actions(rolled)] == ["pass"]
     if not turn.moves and not passes:
         return (roll,)
-    return roll, *rules.parse_turn(rolled, turn.moves)
+    return roll, *rules.parse_turn(rolled, turn.moves[:_LONGEST])
 
 
 def is_written(text: str) -> bool:

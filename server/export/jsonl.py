@@ -21,6 +21,8 @@ from playout.commands.text import plain
 from playout.protocol.dice import Dice
 from playout.protocol.faults_in_words import fault_of
 from playout.protocol.messages import (
+    ID_PATTERN,
+    LINE_PATTERN,
     Action,
     Analysis,
     ClockState,
@@ -44,16 +46,19 @@ from playout.server.model.records import (
     StoredMatch,
     converted,
     flat,
+    spelled_luck,
     stored_analysis,
 )
 
 VERSION = 1
 
-MatchId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
-Remark = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
+MatchId = Annotated[str, Meta(min_length=1, max_length=64, pattern=ID_PATTERN)]
+Remark = Annotated[str, Meta(max_length=500, pattern=LINE_PATTERN)]
 #: Seconds since 1970, before the year 10000.
 Instant = Annotated[float, Meta(ge=0, lt=253402300800)]
 Left = tuple[Seconds, Int32]
+#: The luck of a roll, in points.
+Luck = Annotated[float, Meta(ge=-1, le=1)]
 
 T = TypeVar("T")
 
@@ -65,6 +70,7 @@ class _Ended(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     text: Remark
     missing: Seat | None = None
     at: Instant
+    luck: tuple[Luck, ...] | None = None
 
 
 class _Ladder(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,7 +158,7 @@ def _line(stored: StoredMatch) -> _Line:
         ladder=_Ladder(pair, started.versions) if pair else None,
         bots=started.bots if any(started.bots) else None,
         moves=[],
-        finished=converted(_Ended, ended) if ended else None,
+        finished=converted(_Ended, ended, luck=ended.luck_of_rolls) if ended else None,
     )
 
 
@@ -226,7 +232,8 @@ def _match_ended(line: _Line) -> MatchEnded | None:
     ended = line.finished
     if ended is None:
         return None
-    return converted(MatchEnded, ended, match=line.match, **flat(returns=ended.returns))
+    luck = None if ended.luck is None else spelled_luck(ended.luck)
+    return converted(MatchEnded, ended, match=line.match, luck=luck, **flat(returns=ended.returns))
 
 
 def _check(stored: StoredMatch, replayed: Replay) -> None:
@@ -256,6 +263,10 @@ def _check(stored: StoredMatch, replayed: Replay) -> None:
             raise Contradiction(f"ladder.versions[{place}]", text)
     if stored.ended:
         check_result(replayed, stored.ended)
-        made = {move.seat for move in stored.moves[started.opening :]}
+        rolled = stored.moves[started.opening :]
+        made = {move.seat for move in rolled}
         if stored.ended.missing in made:
             raise Contradiction("finished.missing", "expected a player who has made no move")
+        rolls = sum(move.seat == 0 for move in rolled)
+        if len(stored.ended.luck_of_rolls or ()) not in (0, rolls):
+            raise Contradiction("finished.luck", f"expected a number for each of {rolls} rolls")

@@ -14,6 +14,7 @@ from playout.ratings.bradley_terry import (
     error_of_its_own,
     matches_needed,
 )
+from playout.ratings.luck import interval_of
 from playout.server.ladder.state import LadderState
 
 #: A rating with a larger error, in Elo, is provisional: for about 25 matches.
@@ -26,6 +27,8 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
     `provisional`: the error of the rating is large. `present`: it is connected or plays. `retired`:
     the account has entered with another version since. `unplayed`: the matches in which it never
     made a first move, with or without result, and `unplayed_share` their share of its matches.
+    `without_luck` is its share of the points less its luck, in games with rolls, and
+    `without_luck_error` half of the 95 % interval.
     """
 
     name: str
@@ -42,6 +45,8 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
     unplayed: int
     unplayed_share: float
     last_at: float | None
+    without_luck: float | None = None
+    without_luck_error: float | None = None
 
 
 class LadderMeeting(Struct, frozen=True, kw_only=True):
@@ -122,6 +127,8 @@ def _standing(
     ladder: LadderState, index: int, name_of: Callable[[str], str], present: bool
 ) -> LadderStanding:
     entry = ladder.entries[index]
+    known = entry.measured
+    found = interval_of(known.matches, known.mean, known.squares)
     return LadderStanding(
         name=name_of(entry.player.account),
         version=entry.player.version,
@@ -137,6 +144,8 @@ def _standing(
         unplayed=entry.unplayed,
         unplayed_share=round(entry.unplayed_share, 4),
         last_at=entry.last_at,
+        without_luck=round(found.mean, 4) if known.matches else None,
+        without_luck_error=None if found.high is None else round(found.high - found.mean, 4),
     )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from playout.games import TIE
+from playout.games import RETURNS, TIE
 from playout.ratings.bradley_terry import Outcomes, RatingProblem, Ratings
 from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
 
@@ -55,6 +55,14 @@ class StoredAbsence(NamedTuple):
     first_at: float
 
 
+class StoredLuck(NamedTuple):
+    """The luck of the first player in all rolls of a match with a result, in points."""
+
+    players: tuple[LadderPlayer, LadderPlayer]
+    winner: int
+    luck: float
+
+
 class OwedMatch(NamedTuple):
     """The second match of a pair, to be played. `players` are in the order of their moves."""
 
@@ -70,6 +78,23 @@ class StoredLadder(NamedTuple):
     results: Sequence[StoredResult] = ()
     owed: Sequence[OwedMatch] = ()
     absences: Sequence[StoredAbsence] = ()
+    luck: Sequence[StoredLuck] = ()
+
+
+@dataclass
+class _WithoutLuck:
+    """The number of matches, and the mean and the squares of deviations of points without luck."""
+
+    matches: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, points: float) -> None:
+        """Add the points of a match less its luck (Welford 1962, Technometrics 4:419-420)."""
+        self.matches += 1
+        deviation = points - self.mean
+        self.mean += deviation / self.matches
+        self.squares += deviation * (points - self.mean)
 
 
 @dataclass(eq=False)
@@ -79,7 +104,8 @@ class LadderEntry:
     `previous` is the index of the account's previous version. `since` is the number of the ladder's
     match after which it was free. Without rated matches, `error` is None. `noted` is the number of
     its matches at the last point of its history. It never made a first move in `unplayed` matches,
-    of which `void` have no result, and the others are lost.
+    of which `void` have no result, and the others are lost. `measured` has the numbers of its
+    matches whose luck is known.
     """
 
     player: LadderPlayer
@@ -94,6 +120,7 @@ class LadderEntry:
     noted: int = 0
     unplayed: int = 0
     void: int = 0
+    measured: _WithoutLuck = field(default_factory=_WithoutLuck)
 
     @property
     def matches(self) -> int:
@@ -193,6 +220,12 @@ class LadderState:
             entry.tied += tied
             entry.lost += others
             entry.since, entry.last_at = self.matches, at
+
+    def count_luck(self, stored: StoredLuck) -> None:
+        """Count the luck of a match whose result was counted before."""
+        points = RETURNS[stored.winner][0] - stored.luck
+        for player, share in zip(stored.players, (points, 1 - points), strict=True):
+            self.entries[self.index_of(player)].measured.add(share)
 
     def count_unplayed(self, player: LadderPlayer, *, void: int, matches: int = 1) -> None:
         """Count matches in which a player never made a first move, `void` of them without result.
@@ -335,6 +368,8 @@ def restore_ladder(stored: StoredLadder) -> LadderState:
         ladder.index_of(player)
     for each in sorted(stored.results, key=lambda result: result.last_at):
         ladder.count(each.players, each.winner, each.last_at, each.matches)
+    for measured in stored.luck:
+        ladder.count_luck(measured)
     for absence in stored.absences:
         ladder.count_unplayed(absence.player, void=absence.void, matches=absence.matches)
     for owed in stored.owed:

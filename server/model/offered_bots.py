@@ -49,7 +49,7 @@ def parse_offered_bot(text: str) -> OfferedBot:
         name, colon, level = label.rpartition(":")
         if colon and level.strip() not in LEVELS:
             levels = ", ".join(LEVELS)
-            raise BadBot(f"unknown level {level.strip()!r} in {text!r} (there are: {levels})")
+            raise BadBot(f"unknown level {level.strip()[:50]!r} (there are: {levels})")
         return OfferedBot(
             name=normalised(name.strip() if colon else label),
             player=player,
@@ -101,9 +101,9 @@ def _for_game(text: str) -> tuple[str, str]:
     """A game, by its name, and the player for it. Raises SpecError."""
     game, equals, player = text.partition("=")
     if not equals:
-        raise spec.SpecError(f"{text.strip()!r} is not GAME=PLAYER")
+        raise spec.SpecError(f"{text.strip()[:50]!r} is not GAME=PLAYER")
     if game.strip() not in games.names():
-        raise spec.unknown("game", game.strip(), games.names())
+        raise spec.unknown("game", game.strip()[:50], games.names())
     return game.strip(), player.strip()
 
 

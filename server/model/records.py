@@ -12,6 +12,7 @@ numbers have the bounds of the columns in which they are stored.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -267,7 +268,9 @@ class MatchEnded(
 ):
     """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result.
 
-    `missing` is the seat that never made a first move, if the match ended for that.
+    `missing` is the seat that never made a first move, if the match ended for that. `luck` is that
+    of player 1 in each roll, as text of `spelled_luck`: None until it is measured, and in a game
+    without chance; NO_EVALUATION if it cannot be measured.
     """
 
     match: str
@@ -278,11 +281,46 @@ class MatchEnded(
     text: str
     missing: Seat | None = None
     at: float
+    luck: str | None = None
+
+    @property
+    def luck_of_rolls(self) -> tuple[float, ...] | None:
+        """The luck of player 1 in each roll, in points; None if it is not known."""
+        return luck_from(self.luck)
 
     @property
     def returns(self) -> tuple[float, float]:
         """The returns of the players."""
         return self.first_return, self.second_return
+
+
+#: The luck of a match whose rolls no evaluation values.
+NO_EVALUATION = "none"
+
+
+class LuckMeasured(Struct, frozen=True, kw_only=True, gc=False, tag=True, rename={"match": "id"}):
+    """The `luck` of the rolls of an ended match is known: see `MatchEnded`."""
+
+    match: str
+    luck: str
+
+
+def spelled_luck(rolls: Iterable[float]) -> str:
+    """Return the luck of rolls as it is stored: numbers with four digits, and spaces."""
+    return " ".join(f"{each:.4f}" for each in rolls)
+
+
+def luck_from(stored: str | None) -> tuple[float, ...] | None:
+    """Return the luck of rolls from its stored text; None if it is not known."""
+    if stored is None or stored == NO_EVALUATION:
+        return None
+    return tuple(map(float, stored.split()))
+
+
+def total_luck(stored: str | None) -> float | None:
+    """Return the luck of player 1 in all rolls from its stored text; None if it is not known."""
+    rolls = luck_from(stored)
+    return None if rolls is None else sum(rolls)
 
 
 def match_without_result(match: str, text: str, at: float) -> MatchEnded:
@@ -411,6 +449,7 @@ Record = (
     | MovesTakenBack
     | SeatTakenOver
     | MatchEnded
+    | LuckMeasured
     | TournamentCreated
     | EntrantWithdrawn
     | TournamentEnded

@@ -1,7 +1,8 @@
-"""The process that runs the competitions of a server: it takes submissions and plays their bots.
+"""The processes that take what others hand in: for the competitions, and for the laboratory.
 
-It is started again when it exits. It connects as an administrator, to a listener of its own on
-loopback, whose account exists in no database.
+They are started again when they exit. That of the competitions plays bots on the server: it
+connects as an administrator, to a listener of its own on loopback, whose account exists in no
+database.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
 
 _HOST = "127.0.0.1"
-_PROGRAM = "playout.competition.host:main"
-#: Seconds in which the process may end by itself.
-_STOP_S = 2.0
+_COMPETITIONS = "playout.competition.host:main"
+_LABORATORY = "playout.laboratory.queue_host:main"
+#: Seconds in which the processes may end by themselves: that of the laboratory ends its tests.
+_STOP_S, _LABORATORY_STOP_S = 2.0, 15.0
 BACK_OFF = BackOff(0.5, 5.0)
 #: Seconds after whose start the process counts as working.
 _WORKS_S = 60.0
@@ -71,18 +73,41 @@ def administrator(known: Sequence[Account]) -> tuple[Account, str]:
     return account, token
 
 
-class CompetitionProcess:
-    """Keeps the process running from `start` to `close`."""
+class LaboratoryOrders(msgspec.Struct, frozen=True):
+    """The settings of the process of the laboratory, a line of JSON on its standard input.
 
-    def __init__(self, reactor: Any, factory: Any, orders: CompetitionOrders) -> None:
-        """`factory` makes its connections; the port of `orders` is set here.
+    `file` is that of its queue. `http` is the address of its pages; the other fields are those of
+    `CompetitionOrders`. The programs at the addresses `webhook` are told of verdicts, with the
+    secret in the folder `webhooks`.
+    """
 
-        Raises CannotListenError.
-        """
+    file: str
+    http: tuple[str, int]
+    names: tuple[str, ...]
+    proxied: bool
+    database: str
+    token_days: float
+    log_json: bool
+    webhooks: str = ""
+    webhook: tuple[str, ...] = ()
+    pages: str = ""
+
+
+Orders = CompetitionOrders | LaboratoryOrders
+
+
+class KeptProcess:
+    """Keeps a process with orders running from `start` to `close`."""
+
+    def __init__(
+        self, reactor: Any, name: str, program: str, orders: Orders, stop_s: float
+    ) -> None:
+        """`name` is its owner, in words; it may end by itself within `stop_s` seconds."""
         self._reactor = reactor
-        self._listener = reactor.listenTCP(0, factory, interface=_HOST)
-        port = self._listener.getHost().port
-        self._orders = msgspec.structs.replace(orders, port=port)
+        self._name = name
+        self._program = program
+        self._orders = orders
+        self._stop_s = stop_s
         self._kept = KeptChild(self._start, Restarts(BACK_OFF))
         self._started_at = 0.0
         self._next_start: Any = None
@@ -99,8 +124,8 @@ class CompetitionProcess:
             kept.restarts.succeeded()
         if how := kept.poll(now):
             wait_s = kept.restarts.wait_s
-            text = "the process of the competitions {how}; it is started again in {wait_s:g} s"
-            _log.error(text, how=how, wait_s=wait_s)
+            text = "the process of the {name} {how}; it is started again in {wait_s:g} s"
+            _log.error(text, name=self._name, how=how, wait_s=wait_s)
             self._next_start = self._reactor.callLater(wait_s, self._keep)
         else:
             assert kept.child
@@ -109,7 +134,7 @@ class CompetitionProcess:
 
     def _start(self) -> Child:
         program = Program.own(
-            _PROGRAM,
+            self._program,
             environment=own_environment(),
             niceness=PLAYER_NICENESS,
             secret=msgspec.json.encode(self._orders).decode(),
@@ -120,4 +145,19 @@ class CompetitionProcess:
         """End the process, and wait until it has exited."""
         if self._next_start and self._next_start.active():
             self._next_start.cancel()
-        self._kept.stop(_STOP_S)
+        self._kept.stop(self._stop_s)
+
+
+def competition_process(reactor: Any, factory: Any, orders: CompetitionOrders) -> KeptProcess:
+    """Return the process of the competitions; the port of `orders` is set here.
+
+    `factory` makes its connections. Raises CannotListenError.
+    """
+    listener = reactor.listenTCP(0, factory, interface=_HOST)
+    orders = msgspec.structs.replace(orders, port=listener.getHost().port)
+    return KeptProcess(reactor, "competitions", _COMPETITIONS, orders, _STOP_S)
+
+
+def laboratory_process(reactor: Any, orders: LaboratoryOrders) -> KeptProcess:
+    """Return the process of the laboratory."""
+    return KeptProcess(reactor, "laboratory", _LABORATORY, orders, _LABORATORY_STOP_S)

@@ -118,7 +118,7 @@ class StreamConnection(ABC):
         self._awaits_tls = False
         self._lag_s = 0.0
         self._lag_calls = 0
-        #: The reasons why nothing is read at the moment.
+        #: The reasons why no input is handled at the moment.
         self._paused_by: set[str] = set()
 
     def opened(self) -> None:
@@ -156,21 +156,24 @@ class StreamConnection(ABC):
         """Allow messages of up to `most` bytes, now that the client has said hello."""
 
     @abstractmethod
-    def stop_reading(self) -> None:
-        """Handle no more input until `start_reading`."""
-
-    @abstractmethod
-    def start_reading(self) -> None:
-        """Handle the input since `stop_reading`, and further input."""
+    def handle_input(self) -> None:
+        """Handle the input that waits, until `must_wait`."""
 
     def must_wait(self) -> bool:
-        """Whether no more input may be handled now; then this waits for its next turn."""
-        if self._paused_by or self._closing:
+        """Whether no more input may be handled now; then this waits for its next turn.
+
+        The first input that comes meanwhile is kept, and no more is read: most clients that wait
+        for their turn have sent one message, and to stop and start reading are two system calls.
+        """
+        if self._closing:
+            return True
+        if self._paused_by:
+            self.transport.pauseProducing()
             return True
         turns = self._driver.turns
         if not turns.is_over(self):
             return False
-        self._pause("turn")
+        self._paused_by.add("turn")
         turns.wait(self)
         return True
 
@@ -219,7 +222,7 @@ class StreamConnection(ABC):
 
     def pause_reading(self) -> None:
         """Stop reading from the peer until `resume_reading`."""
-        self._pause("driver")
+        self._paused_by.add("driver")
 
     def resume_reading(self) -> None:
         """Read from the peer again, after `pause_reading`."""
@@ -227,11 +230,15 @@ class StreamConnection(ABC):
 
     def pauseProducing(self) -> None:
         """Called by Twisted: the transport has more to send than the peer reads."""
-        self._pause("unread")
+        self._paused_by.add("unread")
 
     def resumeProducing(self) -> None:
         """Called by Twisted: the peer has read what was sent."""
         self._resume("unread")
+
+    def stopProducing(self) -> None:
+        """Called by Twisted: nothing can be sent any more."""
+        self._closing = True
 
     def lag_s(self) -> float:
         """Return the recent round-trip time in seconds, as the system measured it; 0 if unknown.
@@ -296,13 +303,9 @@ class StreamConnection(ABC):
         except OSError:  # the transport meets the same error, and handles it
             return data
 
-    def _pause(self, reason: str) -> None:
-        if not self._paused_by:
-            self.stop_reading()
-        self._paused_by.add(reason)
-
     def _resume(self, reason: str) -> None:
         if reason in self._paused_by:
             self._paused_by.remove(reason)
             if not self._paused_by and not self._closing:
-                self.start_reading()
+                self.transport.resumeProducing()
+                self.handle_input()

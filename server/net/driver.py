@@ -537,7 +537,8 @@ class Turns:
             return self._time.monotonic() >= self._turn_ends
         if self._time.since_wake() > NEW_INPUT_S:
             return True
-        return bool(self._waiting) and network(connection.address() or "") in self._waiting
+        # An address that waits alone delays nobody with its new input.
+        return len(self._waiting) > 1 and network(connection.address() or "") in self._waiting
 
     def wait(self, connection: WaitingConnection) -> None:
         """Give a connection a turn in a later iteration of the loop."""

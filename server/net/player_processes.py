@@ -1,8 +1,8 @@
 """The processes in which players work for a running server: bots, analysts, searches for puzzles.
 
-Each bot plays one match, over a connection to a listener of its own. Analysts analyse positions and
-prove results, and exchange messages with the server. `playout-server puzzles` finds puzzles while
-nobody plays.
+Each bot plays one match, over a connection to a listener of its own. Analysts analyse positions,
+prove results and measure luck, and exchange messages with the server. `playout-server puzzles`
+finds puzzles while nobody plays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from playout.commands.subprocesses import (
     own_environment,
 )
 from playout.commands.text import utc
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport, ProofOrder, StopOrder
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport, StopOrder, Work
 from playout.server.core.effects import EndAnalysis, EndBot, StartAnalysis, StartBot
 from playout.server.core.match_room import MatchRoom
 
@@ -39,7 +39,8 @@ _DOING = re.compile(r"(?:Compiling|Loading|Preparing) .* \.\.\.( [0-9]+ s)?$")
 _LOOK_AT_BOTS_S, _MOST_START_S = 2.0, 900.0
 #: Seconds in which a bot that has lost its connection tries to reconnect.
 _RETRY_S = 5
-#: Players have priority. Proofs save time of a tournament, and have priority over analyses.
+#: Players have priority. Proofs save time of a tournament, which may also wait for the luck of its
+#: matches: both have priority over analyses.
 ANALYST_NICENESS, PROVER_NICENESS = LOWEST_NICENESS, 10
 #: Seconds without an order after which an analyst is killed, because its trees take memory.
 IDLE_S = 60.0
@@ -146,7 +147,7 @@ class Analysts:
     def start(self, effect: StartAnalysis) -> None:
         """Have an order worked on; its last report follows in any case."""
         order = effect.order
-        niceness = PROVER_NICENESS if isinstance(order, ProofOrder) else ANALYST_NICENESS
+        niceness = ANALYST_NICENESS if isinstance(order, AnalysisOrder) else PROVER_NICENESS
         idle = (each for each in self._processes if each.order is None)
         analyst = next((each for each in idle if each.niceness == niceness), None)
         if analyst is None:
@@ -191,7 +192,7 @@ class _Analyst:
         self.child = child
         self.niceness = niceness
         #: The order that it works on; None while it is idle.
-        self.order: AnalysisOrder | ProofOrder | None = None
+        self.order: Work | None = None
         self._reactor = reactor
         self._reported = reported
         self._has_exited = exited
@@ -201,7 +202,7 @@ class _Analyst:
         child.listen(reactor, AnalysisReport, self._received)
         child.when_exited(reactor, self._exited)
 
-    def give(self, order: AnalysisOrder | ProofOrder) -> None:
+    def give(self, order: Work) -> None:
         """Give it an order; it must be idle."""
         self.order = order
         self._kill_after(None)

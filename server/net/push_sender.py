@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
+from playout.commands.durable_files import write_atomically
 from playout.server.core.effects import KeepPush, PushNotice
 
 #: Subscriptions of an account; a further one takes the place of the oldest.
@@ -172,10 +173,8 @@ class PushSender:
         return msgspec.json.encode(kept)
 
     def _write(self, content: bytes) -> None:
-        new = self._folder / "subscriptions.json.new"
         try:
-            new.write_bytes(content)
-            os.replace(new, _file_of(self._folder))
+            write_atomically(_file_of(self._folder), content)
         except OSError as error:
             _log.error("subscriptions of notices are not stored: {why}", why=str(error))
 

@@ -6,8 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IAddress, IHandshakeListener
-from twisted.internet.protocol import Factory
-from twisted.protocols.basic import Int32StringReceiver
+from twisted.internet.protocol import Factory, Protocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -19,22 +18,22 @@ from playout.server.runtime.scheduler import LoopScheduler
 if TYPE_CHECKING:
     from playout.server.net.driver import Driver
 
-_LENGTH = struct.Struct(">I").pack
+#: The length of a frame, before its body.
+_LENGTH = struct.Struct(">I")
 
 
 def _framed(event: Event) -> bytes:
     body = encode(event)
-    return _LENGTH(len(body)) + body
+    return _LENGTH.pack(len(body)) + body
 
 
 _FORMAT = MessageFormat(_framed, decode_request)
 
 
 @implementer(IHandshakeListener)
-class TcpConnection(StreamConnection, Int32StringReceiver):
+class TcpConnection(StreamConnection, Protocol):
     """The connection of one client over TCP."""
 
-    MAX_LENGTH = MAX_FIRST_FRAME
     format = _FORMAT
 
     def __init__(
@@ -51,6 +50,10 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         """
         super().__init__(driver, scheduler, output=output)
         self._unlocated = proxied
+        self._address: str | None = None
+        self._max_bytes = MAX_FIRST_FRAME
+        #: Input that was not handled yet.
+        self._input = bytearray()
 
     def connectionMade(self) -> None:
         """Called by Twisted: the connection is open."""
@@ -62,25 +65,28 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
 
     def dataReceived(self, data: bytes) -> None:
         """Called by Twisted: bytes have arrived."""
+        if self._closing:
+            return
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
-        self.must_wait()
-        super().dataReceived(data)  # type: ignore[no-untyped-call]
+        self._input += data
+        self.handle_input()
 
-    def stringReceived(self, frame: bytes) -> None:
-        """Called by Twisted: a frame is complete."""
-        if not self._closing:
+    def handle_input(self) -> None:
+        """Handle the frames that wait, until `must_wait`."""
+        data = self._input
+        while len(data) >= _LENGTH.size and not self.must_wait():
+            (length,) = _LENGTH.unpack_from(data)
+            if length > self._max_bytes:
+                self._refuse(length)
+                return
+            end = _LENGTH.size + length
+            if len(data) < end:
+                return
+            frame = bytes(data[_LENGTH.size : end])
+            del data[:end]
             self._driver.received(self, frame)
-            self.must_wait()
-
-    def lengthLimitExceeded(self, length: int) -> None:
-        """Called by Twisted: a frame is announced that is longer than `MAX_LENGTH`."""
-        text = f"a frame has at most {self.MAX_LENGTH} bytes, not {length}"
-        if self.MAX_LENGTH < MAX_FRAME:
-            text += f"; after hello {MAX_FRAME}"
-        self._driver.refused(self, Code.FRAME_TOO_LARGE, text)
-        self.close()
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """Called by Twisted: the connection is closed."""
@@ -88,19 +94,20 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
 
     def address(self) -> str | None:
         """Return the client's IP address; None until a proxy has announced it."""
-        return None if self._unlocated else getattr(self.transport.getPeer(), "host", "")
+        if self._address is None and not self._unlocated:
+            self._address = getattr(self.transport.getPeer(), "host", "")
+        return self._address
 
     def set_frame_limit(self, most: int) -> None:
         """Allow frames of up to `most` bytes, now that the client has said hello."""
-        self.MAX_LENGTH = most
+        self._max_bytes = most
 
-    def stop_reading(self) -> None:
-        """Handle no more frames until `start_reading`."""
-        Int32StringReceiver.pauseProducing(self)
-
-    def start_reading(self) -> None:
-        """Handle the frames since `stop_reading`, and further ones."""
-        Int32StringReceiver.resumeProducing(self)
+    def _refuse(self, length: int) -> None:
+        text = f"a frame has at most {self._max_bytes} bytes, not {length}"
+        if self._max_bytes < MAX_FRAME:
+            text += f"; after hello {MAX_FRAME}"
+        self._driver.refused(self, Code.FRAME_TOO_LARGE, text)
+        self.close()
 
 
 class TcpConnectionFactory(Factory):

@@ -1,7 +1,7 @@
-"""Tells other programs of the ends of matches and tournaments, by signed HTTP requests.
+"""Tells other programs of ends, as of matches and tournaments, by signed HTTP requests.
 
-The requests follow Standard Webhooks 1.0 (standardwebhooks.com). The events are read from the
-database, and the folder has the place of the last one that each program took: so each event is
+The requests follow Standard Webhooks 1.0 (standardwebhooks.com). The events are read where they are
+stored, and the folder has the place of the last one that each program took: so each event is
 delivered at least once, also after a restart or while a program does not answer. The folder has the
 secret of the signatures, too.
 """
@@ -18,12 +18,11 @@ import secrets
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
-from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThreadPool
@@ -36,7 +35,6 @@ from playout.commands.text import beginning, plain, utc
 from playout.server.storage import StorageError
 from playout.server.storage.engine import first_line
 from playout.server.storage.queries import Place, Reader
-from playout.server.storage.results import MatchRow, TournamentRow
 
 _PREFIX = "whsec_"
 #: Seconds between two looks for events, and in which a program must answer.
@@ -53,23 +51,58 @@ class WebhooksUnavailable(StorageError):
     """The folder cannot be used; the text is for the operator."""
 
 
-class ToldPlaces(msgspec.Struct, frozen=True):
-    """The places of the last match and the last tournament that a program was told of."""
+class EndEvent(NamedTuple):
+    """The end of something: when, its identity among others of its kind, and what is told of it."""
 
-    match: Place
-    tournament: Place
+    at: float
+    identity: str
+    data: object
 
-    def after(self, kind: str, place: Place) -> ToldPlaces:
-        """Return these places after another event."""
-        return structs.replace(self, **{kind: place})
+
+class EventSource(Protocol):
+    """Where ends are stored; the methods are called in a thread."""
+
+    #: The kinds of what ends, such as "match".
+    kinds: Sequence[str]
+    #: A text that no other source has.
+    name: str
+
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[EndEvent]:
+        """Return the first ends of a kind after a place. Raises OSError, SQLAlchemyError."""
+
+    def close(self) -> None:
+        """Close the connections of the source."""
+
+
+class DatabaseEvents:
+    """The ends of matches and tournaments in a database, with their rows of the JSON API."""
+
+    kinds: Sequence[str] = ("match", "tournament")
+
+    def __init__(self, url: str) -> None:
+        """Raises StorageError."""
+        self.name = url
+        self._reader = Reader(url)
+
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[EndEvent]:
+        """Return the first ends of a kind after a place. Raises SQLAlchemyError."""
+        if kind == "match":
+            matches = self._reader.ended_matches(after, limit)
+            return [EndEvent(each.ended_at or 0.0, each.match, each) for each in matches]
+        tournaments = self._reader.ended_tournaments(after, limit)
+        return [EndEvent(each.ended_at or 0.0, each.tournament, each) for each in tournaments]
+
+    def close(self) -> None:
+        """Close the connection to the database."""
+        self._reader.close()
 
 
 class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of a request: `match.ended` or `tournament.ended`, with its row of the JSON API."""
+    """The body of a request, such as `match.ended` with its row of the JSON API."""
 
     type: str
     timestamp: str
-    data: MatchRow | TournamentRow
+    data: object
 
 
 def secret(folder: Path) -> str:
@@ -110,15 +143,16 @@ def signed(key: str, identity: str, at: int, body: bytes) -> dict[str, str]:
 class Webhook:
     """One program: the address that it is told at, in a thread of its own."""
 
-    def __init__(self, reactor: Any, folder: Path, url: str, database: str) -> None:
-        """Raises WebhooksUnavailable, StorageError."""
+    def __init__(self, reactor: Any, folder: Path, url: str, source: EventSource) -> None:
+        """Raises WebhooksUnavailable."""
         self._reactor = reactor
         self._url = url
         self._key = secret(folder)
-        name = hashlib.sha256(f"{url}\n{database}".encode()).hexdigest()[:16]
+        name = hashlib.sha256(f"{url}\n{source.name}".encode()).hexdigest()[:16]
         self._file = folder / f"{name}.json"
+        self._source = source
+        #: The place of the last event of each kind that the program has taken.
         self._told = self._read()
-        self._reader = Reader(database)
         self._pause_s = _FIRST_PAUSE_S
         #: The time.monotonic() before which nothing is sent, after a failure.
         self._due_at = 0.0
@@ -140,32 +174,29 @@ class Webhook:
     def _deliver(self) -> None:
         """Send the events that were not taken yet. Raises OSError and others if one is not."""
         try:
-            for identity, event, told in self._events():
+            for kind, each in self._events():
                 if self._is_stopping:
                     return
-                self._post(identity, msgspec.json.encode(event))
-                self._told = told
+                event = WebhookEvent(
+                    type=f"{kind}.ended", timestamp=utc(each.at).isoformat(), data=each.data
+                )
+                self._post(f"{event.type}.{each.identity}", msgspec.json.encode(event))
+                self._told = {**self._told, kind: (each.at, each.identity)}
                 write_atomically(self._file, msgspec.json.encode(self._told))
         finally:
-            self._reader.close()
+            self._source.close()
 
-    def _events(self) -> Iterator[tuple[str, WebhookEvent, ToldPlaces]]:
-        """Yield events in the order of their ends, each with its identity and the places after it.
+    def _events(self) -> list[tuple[str, EndEvent]]:
+        """Return events with their kinds, in the order of the ends.
 
-        Matches and tournaments have places of their own: what ends between the two queries is told
-        the next time.
+        Each kind has a place of its own: what ends between two queries is told the next time.
         """
-        told = self._told
-        rows: list[MatchRow | TournamentRow] = [
-            *self._reader.ended_matches(told.match, _EVENTS),
-            *self._reader.ended_tournaments(told.tournament, _EVENTS),
+        found = [
+            (kind, each)
+            for kind in self._source.kinds
+            for each in self._source.ended(kind, self._told[kind], _EVENTS)
         ]
-        ended = sorted(((each.ended_at or 0.0, _identity(each)), each) for each in rows)
-        for (at, identity), each in ended[:_EVENTS]:
-            kind = "match" if isinstance(each, MatchRow) else "tournament"
-            event = WebhookEvent(type=f"{kind}.ended", timestamp=utc(at).isoformat(), data=each)
-            told = told.after(kind, (at, identity))
-            yield f"{kind}.ended.{identity}", event, told
+        return sorted(found, key=lambda one: one[1][:2])[:_EVENTS]
 
     def _post(self, identity: str, body: bytes) -> None:
         headers = signed(self._key, identity, int(time.time()), body)
@@ -196,18 +227,19 @@ class Webhook:
             self._looks.stop()
         self._pool.stop()
 
-    def _read(self) -> ToldPlaces:
+    def _read(self) -> dict[str, Place]:
         """Return the places of what was told, none of them in the future: now, without a file."""
-        now = time.time(), ""
+        now: Place = time.time(), ""
         try:
-            if not self._file.exists():
-                self._told = ToldPlaces(now, now)
-                write_atomically(self._file, msgspec.json.encode(self._told))
-                return self._told
-            known = msgspec.json.decode(self._file.read_bytes(), type=ToldPlaces)
+            known: dict[str, Place] = {}
+            if is_known := self._file.exists():
+                known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, Place])
+            told = {kind: min(known.get(kind, now), now) for kind in self._source.kinds}
+            if not is_known:
+                write_atomically(self._file, msgspec.json.encode(told))
         except (OSError, msgspec.MsgspecError) as error:
             raise WebhooksUnavailable(f"{self._file} cannot be used: {error}") from error
-        return ToldPlaces(min(known.match, now), min(known.tournament, now))
+        return told
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -215,7 +247,3 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *arguments: Any, **named: Any) -> None:
         return None
-
-
-def _identity(row: MatchRow | TournamentRow) -> str:
-    return row.match if isinstance(row, MatchRow) else row.tournament

@@ -131,6 +131,7 @@ class LocalEntrants:
         #: The entrants whose logs were shown.
         self._crashed: set[str] = set()
         self._cores = TournamentCores(spec)
+        self._at_once = spec.concurrency
         for name, count in initial_processes(spec).items():
             for _ in range(count):
                 self._supervisor.add(name)
@@ -184,7 +185,7 @@ class LocalEntrants:
     def _reinforce(self, progress: TournamentProgress) -> None:
         """Add a process for each entrant whose processes all play, if more matches are possible."""
         running = progress.ledger.running
-        limit = progress.ledger.spec.concurrency
+        limit = self._at_once
         total = progress.matches or math.inf
         if len(running) >= limit or total <= progress.ledger.ended + len(running):
             return

@@ -318,9 +318,10 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
         before = {each.created.tournament for each in database.tournaments()}
         running = [each.started for each in database.unfinished()]
     text = dumps(request.spec)
-    abandoned = tuple(
-        each.match for each in running if each.tournament not in (None, request.tournament)
-    )
+    mine = [each.match for each in running if each.tournament == request.tournament]
+    # With fewer processes than before, the players of some matches do not return.
+    kept = mine[: request.at_once]
+    abandoned = tuple(each.match for each in running if each.tournament and each.match not in kept)
 
     def created() -> str | None:
         with opened(url) as database:

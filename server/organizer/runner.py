@@ -58,14 +58,15 @@ class RunRequest:
 
     `match_ended` is called with each ended match, also with those before a resumption. Without
     `anyway`, a tournament is not resumed with other versions of its entrants. When `is_enough`
-    returns True after a match, the run ends as if it was over; it can be resumed. `program` is the
+    returns True after a match, the run ends as if it was over; it can be resumed. With
+    `at_once`, it plays no more matches at once, although the tournament may. `program` is the
     command that the user has started, `to_resume` the one that goes on, with `{id}` for the
     tournament.
 
     The other fields are for a local server, whose database can be read: `created` returns the id of
     the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads a
-    tournament that is over, so that the server has forgotten it; `abandoned` are running matches of
-    other tournaments, whose players will not return now.
+    tournament that is over, so that the server has forgotten it; `abandoned` are running matches
+    whose players will not return now, as those of other tournaments.
     """
 
     spec: TournamentSpec
@@ -77,6 +78,7 @@ class RunRequest:
     match_ended: Callable[[Fixture], None] = lambda fixture: None
     anyway: bool = False
     is_enough: Callable[[Ledger], bool] = lambda ledger: False
+    at_once: int | None = None
     program: str = "playout-tournament"
     to_resume: str = "playout-tournament resume {id}"
 
@@ -192,7 +194,7 @@ class Runner:
                 return
             self._tournament = self._request.created()
         for match in self._request.abandoned:  # so that they are replayed, not lost on time
-            self._abort(match, "another tournament was run")
+            self._abort(match, "its players do not return")
         self._create_or_watch()
 
     def _create_or_watch(self) -> None:
@@ -251,6 +253,8 @@ class Runner:
         if self._local_server and (page := self._local_server.page_of(event.tournament)):
             show(f"Watch it at {page}")
         calls = RunnerCalls(show, self._withdraw, self._abort, self._connection.send)
+        if (most := self._request.at_once) and most < spec.concurrency:
+            event = structs.replace(event, spec=replace(spec, concurrency=most))
         self._entrants = self._entrants_of(event, calls)
 
     def _changed(self, began: TournamentSpec) -> str | None:

@@ -151,7 +151,8 @@ def read_and_check(path: Path, cores: int | None = None) -> TournamentSpec:
             faults.add(("entrants", place, key), f"{spec.entrants[place].name}: {found.fault}")
         elif found.version:
             said[place] = found.version
-    return _with_versions(_sized(_without_faults(spec, faults), f"{path}: ", cores), said)
+    valid = _sized(_without_faults(spec, faults), f"{path}: ", cores)
+    return _with_evaluation(_with_versions(valid, said), path.parent)
 
 
 def checked(values: Mapping[str, object], folder: Path, cores: int | None = None) -> TournamentSpec:
@@ -168,7 +169,18 @@ def valid(values: Mapping[str, object], folder: Path, cores: int | None = None) 
     found = spec_parser.of_values(
         values, files=files_in(folder), code=installed(), game=games_in(folder)
     )
-    return _sized(_without_faults(*found), "", cores)
+    return _with_evaluation(_sized(_without_faults(*found), "", cores), folder)
+
+
+def _with_evaluation(spec: TournamentSpec, folder: Path) -> TournamentSpec:
+    """Return the tournament with the absolute path of its evaluation. Raises SpecFileError."""
+    if spec.evaluation == TournamentSpec.evaluation:
+        return spec
+    path = (folder / spec.evaluation).absolute()
+    if not path.is_file():
+        text = f"evaluation: {path} is no file; expected one made by playout-train export"
+        raise SpecFileError(text)
+    return replace(spec, evaluation=str(path))
 
 
 def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentSpec:

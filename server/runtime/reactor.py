@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet import abstract, tcp
@@ -107,12 +108,12 @@ Polled = tuple[Any, int, int]
 
 
 def poll_without_log_context(
-    reactor: Any, timeout: float | None, loop_time: LoopTime, rest: Sequence[Polled] = ()
-) -> list[Polled]:
+    reactor: Any, timeout: float | None, loop_time: LoopTime, rest: deque[Polled]
+) -> None:
     """`EPollReactor.doPoll` without a log context: wait for events, then handle them.
 
-    `loop_time` is called before and after the wait. `rest` has the events that the last call has
-    returned, which are handled first: those that come after `EVENTS_S` wait for the next iteration.
+    `loop_time` is called before and after the wait. `rest` has the events that earlier calls have
+    left, which are handled first; those that come after `EVENTS_S` are left to the next call.
 
     Twisted sets a context for each event, with which log lines name the connection. No log line
     here uses it. Without it the server takes 71 instead of 77 µs a move (without storage).
@@ -121,17 +122,15 @@ def poll_without_log_context(
     timeout = loop_time.wait(0.0 if rest else timeout)
     polled = reactor._poller.poll(-1 if timeout is None else timeout)
     loop_time.wake()
-    events = [(selectables.get(fd), fd, event) for fd, event in polled]
-    if rest:
-        again = {fd for _, fd, _ in rest}
-        events = [*rest, *(each for each in events if each[1] not in again)]
-    for number, (selectable, fd, event) in enumerate(events):
+    known = {fd for _, fd, _ in rest}
+    rest.extend((selectables.get(fd), fd, event) for fd, event in polled if fd not in known)
+    while rest:
+        selectable, fd, event = rest.popleft()
         # An earlier event may have removed it, or a new one may have its file.
         if selectable is not None and selectables.get(fd) is selectable:
             reactor._doReadOrWrite(selectable, fd, event)
             if loop_time.since_wake() > EVENTS_S:
-                return events[number + 1 :]
-    return []
+                return
 
 
 def queued_bytes(transport: Any) -> int:
@@ -167,13 +166,13 @@ def install(loop_time: LoopTime) -> None:
     from twisted.internet.epollreactor import EPollReactor
     from twisted.internet.main import installReactor
 
+    rest: deque[Polled] = deque()
+
     class Reactor(EPollReactor):
         """Handles events without a log context around each."""
 
-        _rest: Sequence[Polled] = ()
-
         def doPoll(self, timeout: float | None) -> None:
-            self._rest = poll_without_log_context(self, timeout, loop_time, self._rest)
+            poll_without_log_context(self, timeout, loop_time, rest)
 
         doIteration = doPoll
 

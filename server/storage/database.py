@@ -44,6 +44,7 @@ from playout.server.storage.engine import (
     stored_version,
 )
 from playout.server.storage.schema import (
+    UNMEASURED,
     accounts,
     matches,
     moves,
@@ -456,6 +457,13 @@ class Database:
     def finished_since(self, at: float) -> list[StoredMatch]:
         """Return the matches that ended at this time or later, oldest first, with their moves."""
         return list(self._matches(matches.c.ended_at >= at))
+
+    def unmeasured(self, most: int) -> list[StoredMatch]:
+        """Return up to `most` ended matches whose luck is not known, the oldest first.
+
+        Their moves are without analysis.
+        """
+        return list(itertools.islice(self._matches(UNMEASURED, read_analysis=None), most))
 
     def matches(
         self,

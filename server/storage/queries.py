@@ -5,6 +5,7 @@ They block, so they are not for the reactor. They do not write.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -74,6 +75,10 @@ _decode_puzzle = msgspec.json.Decoder(Puzzle).decode
 Place = tuple[float, str]
 
 
+#: The parts of a time of which `Reader.ladder_trends` has ratings.
+TREND_PARTS = 20
+
+
 class Reader:
     """Reads one database. Every method raises SQLAlchemyError when it fails."""
 
@@ -137,9 +142,12 @@ class Reader:
         """Return the names of the games of ended matches, the most frequent first."""
         t = player_totals.c
         ended = sa.func.sum(t.won + t.tied + t.lost)
-        chosen = sa.select(t.game).group_by(t.game).order_by(ended.desc(), t.game)
         with self._database.connect() as connection:
-            return list(connection.scalars(chosen))
+            rows = connection.execute(sa.select(t.game, ended).group_by(t.game).order_by(t.game))
+            counts = Counter[str]()
+            for game, count in rows:
+                counts[game.partition("(")[0]] += count
+        return [name for name, _ in counts.most_common()]
 
     def latest_players(self, most: int) -> list[str]:
         """Return the names of the players that played last, except guests."""
@@ -272,6 +280,32 @@ class Reader:
         )
         with self._database.connect() as connection:
             return {row.name: row.rating for row in connection.execute(chosen)}
+
+    def ladder_trends(self, game: str, since: float, until: float) -> dict[str, dict[int, float]]:
+        """Return the last rating in each part of a time that each player of a ladder had, by name.
+
+        The time is cut into TREND_PARTS equal parts, which are numbered from 0.
+        """
+        r = ladder_ratings.c
+        part = sa.cast((r.at - since) * TREND_PARTS / (until - since), sa.Integer).label("part")
+        last = (
+            sa.select(r.account, part, sa.func.max(r.at).label("at"))
+            .where(r.game == game, r.at.between(since, until))
+            .group_by(r.account, part)
+            .subquery()
+        )
+        chosen = (
+            sa.select(accounts.c.name, last.c.part, r.rating)
+            .join(last, (last.c.account == r.account) & (last.c.at == r.at))
+            .join(accounts, accounts.c.id == r.account)
+            .where(r.game == game)
+            .order_by(r.matches)
+        )
+        found: dict[str, dict[int, float]] = {}
+        with self._database.connect() as connection:
+            for row in connection.execute(chosen):
+                found.setdefault(row.name, {})[row.part] = row.rating
+        return found
 
     def rated_games(self) -> list[str]:
         """Return the names of the games that have rated matches, sorted."""

@@ -114,6 +114,11 @@ IMPORTED = sa.and_(
     matches.c.first_account.is_(None), matches.c.second_account.is_(None), matches.c.rated
 )
 _index("unfinished", "id", where=matches.c.ended_at.is_(None))
+#: Matches with rolls and a result whose luck is not known.
+UNMEASURED = sa.and_(
+    matches.c.dice_key.is_not(None), matches.c.luck.is_(None), matches.c.winner != 0
+)
+_index("unmeasured", "id", where=UNMEASURED)
 _index("ladder", "ladder_pair", where=matches.c.ladder_pair.is_not(None))
 _index("tournament", "tournament", "ended_at")
 # For lists of matches, with all columns that filter and order them: see `results`.

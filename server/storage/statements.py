@@ -22,6 +22,7 @@ from playout.server.model.records import (
     AccountRenamed,
     EntrantWithdrawn,
     LadderRating,
+    LuckMeasured,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -130,6 +131,7 @@ def writes(kind: str) -> dict[type[Record], tuple[Write, ...]]:
         SeatTakenOver: (_TAKE_OVER,),
         # The totals come before the end, so that an ended match is not counted again.
         MatchEnded: (_count_result(kind, 1), _count_result(kind, 2), _END_MATCH),
+        LuckMeasured: (_MEASURE_LUCK,),
         LadderRating: (_add(kind, ladder_ratings),),
         StoredLeaderboard: (_put(kind, leaderboards),),
         StoredRatingPoint: (_add(kind, rating_points),),
@@ -263,6 +265,7 @@ _END_MATCH = (
     .where(matches.c.id == _value("id"), matches.c.ended_at.is_(None))
     .values({name: _value(name) for name in columns_of(MatchEnded) if name != "id"})
 )
+_MEASURE_LUCK = sa.update(matches).where(matches.c.id == _value("id")).values(luck=_value("luck"))
 _END_TOURNAMENT = (
     sa.update(tournaments)
     .where(tournaments.c.id == _value("id"), tournaments.c.ended_at.is_(None))

@@ -12,8 +12,10 @@ from playout.server.ladder.state import (
     OwedMatch,
     StoredAbsence,
     StoredLadder,
+    StoredLuck,
     StoredResult,
 )
+from playout.server.model.records import total_luck
 from playout.server.storage.database import Database
 from playout.server.storage.schema import matches, moves
 
@@ -27,6 +29,7 @@ _ENDED = (
 )
 #: Those with a result.
 _COUNTED = (*_ENDED, _M.winner != 0)
+_MEASURED = (*_COUNTED, _M.luck.is_not(None))
 _PLAYERS = (_M.game, _M.first_account, _M.first_version, _M.second_account, _M.second_version)
 
 
@@ -39,10 +42,14 @@ def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
     results: dict[str, list[StoredResult]] = defaultdict(list)
     owed: dict[str, list[OwedMatch]] = defaultdict(list)
     absences: dict[str, list[StoredAbsence]] = defaultdict(list)
+    lucks: dict[str, list[StoredLuck]] = defaultdict(list)
     with database.connect() as connection:
         for row in connection.execute(_results()):
             result = StoredResult(_players(row), row.winner, row.matches, row.first_at, row.last_at)
             results[row.game].append(result)
+        for row in connection.execute(sa.select(*_PLAYERS, _M.winner, _M.luck).where(*_MEASURED)):
+            if (luck := total_luck(row.luck)) is not None:
+                lucks[row.game].append(StoredLuck(_players(row), row.winner, luck))
         for row in connection.execute(_first_matches(owed_since)).all():
             first, second = _players(row)
             opening = tuple(connection.scalars(_opening(row)))
@@ -52,7 +59,7 @@ def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
             absence = StoredAbsence(player, row.matches, row.void, row.first_at)
             absences[row.game].append(absence)
     return [
-        StoredLadder(game, results[game], owed[game], absences[game])
+        StoredLadder(game, results[game], owed[game], absences[game], lucks[game])
         for game in sorted(results.keys() | absences.keys())
     ]
 

@@ -8,5 +8,5 @@
 * `results` computes a `report` from a ledger: the table of points and, with
   `playout.ratings`, the strength of the entrants.
 
-docs/tournaments.md explains tournaments to users and, in its last section, this code.
+docs/tournaments.md explains tournaments to users, docs/architecture.md the way through this code.
 """

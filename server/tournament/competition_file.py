@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
@@ -26,8 +25,9 @@ from playout.server.tournament.spec_validation import MOST_GAMES
 BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
 #: The team of administrators: its bots are tested, and play on no ladder and in no final.
 STAFF = "Staff test"
+#: Names of competitions that are addresses of their site.
+RESERVED = ("static", "texts")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
-_HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
 _SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -165,6 +165,8 @@ def _competition(table: TomlTable, path: Path) -> Competition:
             f"the file's name, {path.stem!r}, must be at most 32 letters a-z, digits, - and _: it "
             "is part of addresses"
         )
+    if path.stem in RESERVED:
+        table.fault(f"the file's name, {path.stem!r}, is an address of the site: choose another")
     opens = table.take("opens", _moment, _EARLIEST)
     deadline = table.need("deadline", _moment, datetime.max.replace(tzinfo=UTC))
     if opens >= deadline:
@@ -187,7 +189,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         protocols=protocols,
         builds=table.take("builds", toml_table.truth, True),
         build_hosts=tuple(
-            table.elements("build_hosts", _host, "") if "build_hosts" in table else ()
+            table.elements("build_hosts", settings.host, "") if "build_hosts" in table else ()
         ),
         submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), 16),
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
@@ -293,18 +295,6 @@ def _cluster(top: TomlTable, folder: Path) -> LadderCluster:
     return found
 
 
-def _host(value: object) -> str:
-    """Return a host, which may have a port and an address; raise ValueError for other values."""
-    found = toml_table.text(value).lower()
-    name, equals, address = found.partition("=")
-    parts = _HOST.fullmatch(name)
-    if not parts or not 0 < int(parts[2] or 443) <= 65535:
-        raise ValueError(f"must be a host, as in pypi.org or 10.0.0.1:3141, not {value!r}")
-    if equals:
-        ip_address(address)
-    return found
-
-
 def _site(value: object) -> str:
     """Return the address of a site; raise ValueError for other values."""
     found = toml_table.text(value)
@@ -389,7 +379,7 @@ def _columns(cells: list[str]) -> list[str]:
         raise csv.Error(f"{_NEEDED}, not {', '.join(cells)[:100]!r}")
     for place, column in enumerate(columns):
         if column not in _COLUMNS:
-            raise csv.Error(f"has an {spec.unknown('column', cells[place], _COLUMNS)}")
+            raise csv.Error(f"has an {spec.unknown('column', cells[place][:50], _COLUMNS)}")
         if column in columns[:place]:
             raise csv.Error(f"has two columns {column!r}")
     return columns

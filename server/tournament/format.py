@@ -59,6 +59,8 @@ class Format(ABC):
         self.concurrency = spec.concurrency
         #: Complete pairs with the moves of earlier ones: they count as points, not as evidence.
         self.repeated: set[Key] = set()
+        #: The luck of the first entrant of complete pairs, in both matches, where it is known.
+        self.luck: dict[Key, float] = {}
 
     @classmethod
     def check_entrants(cls, name: str, count: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
@@ -18,11 +18,13 @@ from msgspec import DecodeError, structs
 
 from playout import games
 from playout.protocol.messages import Fixture, Reason
-from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.protocol.tournament_spec import Sprt, TournamentSpec, loads
 from playout.ratings import evidence, sequential_tests
+from playout.ratings.evidence import GAMES
+from playout.ratings.luck import shares_without_luck
 from playout.ratings.pairs import Key, OpeningError, Pair, PairScore
 from playout.ratings.sequential_tests import Race
-from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
+from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament, total_luck
 from playout.server.tournament import formats, spec_validation
 from playout.server.tournament.format import without_left_out
 
@@ -91,6 +93,12 @@ class Attempt:
         return PairScore(_POINTS[first.winner], 1 - _POINTS[second.winner])
 
     @property
+    def luck(self) -> float | None:
+        """The luck of the entrant that moves first in leg 1; None if that of a leg is not known."""
+        first, second = (self.legs[leg].luck if leg in self.legs else None for leg in LEGS)
+        return None if first is None or second is None else first - second
+
+    @property
     def repeated(self) -> bool:
         """Whether both matches had the same moves as earlier ones."""
         return len(self.legs) == 2 and all(each.repeated for each in self.legs.values())
@@ -135,8 +143,8 @@ class Ledger:
         self.results: dict[Key, PairScore] = {}
         #: The running matches that do not count, because the pair is played again.
         self._void: dict[str, None] = {}
-        #: For each digest of a match with a result, the first pair that was played so.
-        self._played: dict[str, Key] = {}
+        #: For each digest of a match with a result, the match of the first pair with these moves.
+        self._played: dict[str, str] = {}
         self._known: list[Pair] | None = None
         #: The rest of the schedule while it is made in steps, and its first pairs.
         self._schedule: Iterator[Pair | None] | None = None
@@ -180,6 +188,7 @@ class Ledger:
         """Note a match that has started or ended. Return whether its end is new."""
         before = self.fixtures.get(fixture.match)
         if before and before.winner is not None:
+            self._put_again(fixture)
             return False
         self.fixtures[fixture.match] = fixture
         key = key_of(fixture)
@@ -204,25 +213,44 @@ class Ledger:
             self._score(key, attempt)
         return True
 
-    def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> Fixture:
-        """Note that a match has ended; return its fixture with the result.
+    def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> list[Fixture]:
+        """Note that a match has ended; return the changed fixtures, that with the result first.
 
-        Without a result, its pair is played again. A match repeats those of other pairs only: a
-        pair that is played again may have the same moves.
+        Without a result, its pair is played again. A match repeats those of pairs that are earlier
+        in the schedule, whichever has ended first: so evidence does not depend on the speed of
+        matches. A pair that is played again may have the same moves.
         """
         before = self.fixtures[ended.match]
         key, digest = key_of(before), _digest(before, actions)
+        first = self.fixtures[self._played.get(digest, ended.match)]
         fixture = structs.replace(
             before,
             winner=ended.winner,
             reason=ended.reason,
             plies=len(actions),
             error=ended.text.partition(" crashed: ")[2] if ended.reason is Reason.CRASH else "",
-            repeated=bool(ended.winner) and self._played.get(digest, key) != key,
+            repeated=bool(ended.winner) and key_of(first) < key,
+            luck=total_luck(ended.luck),
         )
-        if ended.winner:
-            self._played.setdefault(digest, key)
         self.put(fixture)
+        changed = [fixture]
+        if ended.winner and key_of(first) >= key:
+            self._played[digest] = ended.match
+            if key_of(first) > key:
+                changed.append(structs.replace(first, repeated=True))
+                self._put_again(changed[-1])
+        return changed
+
+    def luck_measured(self, match: str, luck: str | None) -> Fixture | None:
+        """Note the luck of the rolls of an ended match, as it is stored.
+
+        Returns its fixture; None if the luck is not known.
+        """
+        total = total_luck(luck)
+        if total is None:
+            return None
+        fixture = structs.replace(self.fixtures[match], luck=total)
+        self._put_again(fixture)
         return fixture
 
     def withdraw(self, entrant: int) -> None:
@@ -303,6 +331,11 @@ class Ledger:
         return not self.running and self.complete_pairs == len(self.pairs)
 
     @property
+    def luck(self) -> Mapping[Key, float]:
+        """The luck of the first entrant of complete pairs, in both matches, where it is known."""
+        return self.format.luck
+
+    @property
     def played(self) -> list[Played]:
         """The complete pairs, in schedule order."""
         found = ((pair, self.results.get(pair.key)) for pair in self.pairs)
@@ -326,7 +359,8 @@ class Ledger:
     def llrs(self) -> Sequence[float]:
         """The LLR of the sequential test after each pair that is evidence; empty without a test.
 
-        Only the pairs before the first open one count: quick matches must not count first.
+        Only the pairs before the first open one count: quick matches must not count first. In a
+        test without luck, a pair is open until its luck is known.
         """
         self._continue_test()
         return self._llrs
@@ -346,17 +380,32 @@ class Ledger:
         if self.spec.betting is None or not self.format.has_race:
             return None
         race = self._race or Race(self.spec.betting, len(self.spec.entrants) - 1)
-        since, self._tested, self._race = self._tested, self.complete_pairs, race
+        since, self._tested, self._race = self._tested, self._testable_pairs, race
         for pair in itertools.islice(self.pairs, since, self._tested):
             repeated = pair.key in self.format.repeated
-            race.add_pair(pair, self.results[pair.key], repeated=repeated)
+            luck = self.luck if self.spec.tests_without_luck else {}
+            race.add_pair(pair, self.results[pair.key], repeated=repeated, luck=luck)
         return race
+
+    @property
+    def _testable_pairs(self) -> int:
+        """The number of pairs before the first one that a test has to wait for."""
+        complete = self.complete_pairs
+        if not self.spec.tests_without_luck:
+            return complete
+        rest = itertools.islice(self.pairs, self._tested, complete)
+        known = itertools.takewhile(lambda pair: pair.key in self.luck, rest)
+        return self._tested + sum(1 for _ in known)
 
     def _continue_test(self) -> None:
         test = self.spec.sprt
         if test is None or not self.format.has_test:
             return
-        since, self._tested = self._tested, self.complete_pairs
+        since, self._tested = self._tested, self._testable_pairs
+        if test.without_luck:
+            if since < self._tested:
+                self._test_without_luck(test)
+            return
         new = [
             (pair, self.results[pair.key])
             for pair in itertools.islice(self.pairs, since, self._tested)
@@ -368,6 +417,29 @@ class Ledger:
             self._frequencies = tuple(map(sum, zip(self._frequencies, counts, strict=True)))
             self._llrs += curve
             self._accepted = self._accepted or sequential_tests.verdict(curve, test).accepted
+
+    def _test_without_luck(self, test: Sprt) -> None:
+        """Compute the LLR after each pair again: its variance is that of all pairs before."""
+        tested = itertools.islice(self.pairs, self._tested)
+        played = [
+            (pair, self.results[pair.key])
+            for pair in tested
+            if not self.attempts[pair.key].repeated
+        ]
+        raw = [score.total / GAMES for score in evidence.scores_of(0, played)]
+        shares = shares_without_luck(0, played, self.luck)
+        self._llrs = sequential_tests.curve_without_luck(raw, shares, test)
+        self._accepted = sequential_tests.verdict(self._llrs, test).accepted
+
+    def _put_again(self, fixture: Fixture) -> None:
+        """Note a fixture of an ended match whose luck is known, or which is a repetition now."""
+        self.fixtures[fixture.match] = fixture
+        key = key_of(fixture)
+        attempt = self.attempts[key]
+        if fixture.attempt == attempt.number and fixture.leg in attempt.legs:
+            attempt.legs[fixture.leg] = fixture
+            if key in self.results:
+                self._score(key, attempt)
 
     def _forget_pairs(self) -> None:
         """Forget the pairs, so that they are made again."""
@@ -388,6 +460,8 @@ class Ledger:
         if (score := attempt.score) is None:
             return
         self.results[key] = score
+        if (luck := attempt.luck) is not None:
+            self.format.luck[key] = luck
         if attempt.repeated:
             self.format.repeated.add(key)
         if self._known is None:

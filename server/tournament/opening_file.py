@@ -19,6 +19,9 @@ from playout.protocol.sgf import LETTERS, SgfError, SgfProperty, column_and_row
 from playout.server.export import backgammon, sgf
 from playout.server.export.backgammon import BadFile, Turn
 
+#: No move has more characters.
+_LONGEST = 200
+
 
 class BadOpening(ValueError):
     """An opening that cannot be used; `line` is the number of the line with the mistake, from 1."""
@@ -536,7 +539,7 @@ def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpe
         if most and len(actions) >= most:
             break
         try:
-            found = written.actions(game, state, word)
+            found = written.actions(game, state, word[:_LONGEST])
             for action in found[: most - len(actions)] if most else found:
                 state = game.next_state(state, action)
                 actions.append(action)

@@ -23,6 +23,7 @@ from playout.protocol.tournament_spec import (
 )
 from playout.protocol.tournament_spec import public as public_part
 from playout.ratings import bradley_terry, evidence, sequential_tests
+from playout.ratings.luck import interval, shares_without_luck
 from playout.server.tournament.formats import Bye
 from playout.server.tournament.ledger import LEGS, Ledger, Played
 from playout.server.tournament.report.values import (
@@ -39,6 +40,7 @@ from playout.server.tournament.report.values import (
     ReportSetting,
     SequentialTest,
     Standing,
+    WithoutLuck,
 )
 
 
@@ -194,9 +196,9 @@ class Results:
 
     def _standing(self, place: int, row: StandingsRow) -> Standing:
         tiebreaks = tuple(TIEBREAKS[name](row) for name in self.format.tiebreaks)
-        return Standing(
-            place, row.entrant, MatchCounts(row.won, row.tied, row.lost), row.points, tiebreaks
-        )
+        counts = MatchCounts(row.won, row.tied, row.lost)
+        without = self._without_luck(row.entrant, self.counted_pairs)
+        return Standing(place, row.entrant, counts, row.points, tiebreaks, without)
 
     def test(self) -> SequentialTest | None:
         """Return the state of the sequential test, None if the tournament has none."""
@@ -219,7 +221,12 @@ class Results:
             return None
         process = race.processes[candidate]
         return BettingTest(
-            terms.elo1, math.exp(-process.bound), process.bound, tuple(process.curve), process.state
+            terms.elo1,
+            math.exp(-process.bound),
+            process.bound,
+            tuple(process.curve),
+            process.state,
+            terms.without_luck,
         )
 
     def report(self, notes: Sequence[str] = (), *, public: bool = False) -> Report:
@@ -411,7 +418,23 @@ class Results:
             draw_ratio=known.draw_ratio,
             test=self.test(),
             betting=self._betting(one) if self.format.has_race else None,
+            without_luck=self._without_luck(one, played),
         )
+
+    def _without_luck(self, entrant: int, played: Sequence[Played]) -> WithoutLuck | None:
+        """Return an entrant's score without luck; None if no pair's luck is known."""
+        known = self._ledger.luck
+        if not known:
+            return None
+        measured = [each for each in played if each[0].key in known]
+        shares = shares_without_luck(entrant, measured, known)
+        if not shares:
+            return None
+        raw = [each.total / evidence.GAMES for each in evidence.scores_of(entrant, measured)]
+        raw_variance, variance = (
+            statistics.variance(each) if len(each) > 1 else None for each in (raw, shares)
+        )
+        return WithoutLuck(len(shares), *interval(shares), raw_variance, variance)
 
     def _endings(self) -> tuple[Mapping[str, MatchCounts], ...]:
         """Return the results of each entrant's matches, by the reason of their end."""

@@ -9,6 +9,7 @@ of its own. For the specification of a client, `check` does both in steps, becau
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -62,6 +63,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "concurrency": toml_table.whole(0, 1024),
         "seed": toml_table.whole(-MOST_EXACT, MOST_EXACT),
         "draw_offers": toml_table.truth,
+        "evaluation": toml_table.visible(toml_table.LONGEST_PATH),
     },
     Entrant: {
         "name": toml_table.name,
@@ -95,12 +97,14 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "alpha": toml_table.risk,
         "beta": toml_table.risk,
         "model": toml_table.one_of("model", MODELS),
+        "without_luck": toml_table.truth,
     },
     Betting: {
         "elo1": toml_table.number(1, 1000),
         "alpha": toml_table.risk,
         "beta": toml_table.risk,
         "tried": toml_table.whole(0, MOST_ROUNDS),
+        "without_luck": toml_table.truth,
     },
 }
 
@@ -338,6 +342,10 @@ def _test(spec: TournamentSpec, key: str, is_needed: bool) -> Iterator[Fault]:
         yield Fault((key,), f"the format {spec.format!r} needs the terms of its test")
     elif is_needed:
         yield from _values((key,), terms)
+        for text in spec.games if terms.without_luck else ():
+            with contextlib.suppress(SpecError):  # reported with the games
+                if not games.load(text).has_chance:
+                    yield Fault((key, "without_luck"), f"{text} has no rolls, and so no luck")
     elif terms is not None:
         kinds = {each: formats.find(each) for each in formats.names()}
         tests = {

@@ -13,7 +13,12 @@ from twisted.web import http
 from playout.games import Description
 from playout.protocol.messages import Level, Seeking
 from playout.protocol.names import skeleton
-from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
+from playout.ratings.leaderboard import (
+    Leaderboard,
+    LeaderboardEntry,
+    PlayerVersion,
+    RatingPoint,
+)
 from playout.server.core.hub import Hub
 from playout.server.ladder.standings import LadderTable
 from playout.server.model.offered_bots import for_game
@@ -77,13 +82,17 @@ class LadderSummary(Struct, frozen=True, kw_only=True):
 
 
 class BotResponse(Struct, frozen=True, kw_only=True):
-    """A bot of the server as it plays a game, and its rating there; None if it has none."""
+    """A bot of the server as it plays a game, and its rating there; None if it has none.
+
+    `anchor` are the name and version that have 1500 on the scale of the rating.
+    """
 
     name: str
     player: str
     level: Level | None
     move_s: float | None
     rating: LeaderboardEntry | None
+    anchor: PlayerVersion | None
 
 
 class LadderVersionHistory(Struct, frozen=True, kw_only=True):
@@ -207,7 +216,7 @@ class Api:
     async def _ladder(self, game: str) -> LadderTable:
         table = self._hub.ladders.table(parse_game(game), time.time())
         if table is None:
-            raise HttpError(http.NOT_FOUND, f"nobody has entered a ladder of {game!r}")
+            raise HttpError(http.NOT_FOUND, f"there is no ladder of {game!r} here")
         return table
 
     async def _ladder_player(self, game: str, name: str) -> LadderPlayerHistory:
@@ -233,14 +242,16 @@ class Api:
 
     async def _bots(self, request: HttpRequest) -> ResultPage[BotResponse]:
         parameters = Parameters(request, ("game", "page", "per_page"))
-        game, rated = parameters.game, dict[tuple[str, str], LeaderboardEntry]()
+        game, leaderboard = parameters.game, Leaderboard(game="")
         offered = self._hub.bots.offered
         if game is not None:
             offered = tuple(for_game(bot, game) for bot in offered)
-            entries = (await self._archive.ratings(game)).entries if offered else ()
-            rated = {(each.name, each.version): each for each in entries}
+            leaderboard = await self._archive.ratings(game)
+        rated = {(each.name, each.version): each for each in leaderboard.entries}
+        ratings = [rated.get((bot.name, bot.player)) for bot in offered]
         bots = [
-            converted(BotResponse, bot, rating=rated.get((bot.name, bot.player))) for bot in offered
+            converted(BotResponse, bot, rating=rating, anchor=rating and leaderboard.anchor)
+            for bot, rating in zip(offered, ratings, strict=True)
         ]
         return page_of(bots, parameters.page, parameters.per_page)
 

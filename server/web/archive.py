@@ -162,6 +162,10 @@ class Archive:
 
     # Computed values.
 
+    def most_played(self) -> Deferred[list[str] | None]:
+        """Return the names of the games of ended matches, the most frequent first."""
+        return self._compute("most played", lambda reader, before: reader.most_played())
+
     def puzzle_ratings(self, game: str) -> Deferred[PuzzleRatings | None]:
         """Return the puzzles of a game with their ratings and those of solvers."""
         return self._compute(("puzzles", game), lambda reader, before: reader.puzzle_ratings(game))

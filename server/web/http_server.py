@@ -12,7 +12,7 @@ import socket as sockets
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, AnyStr, Protocol
 
 from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
@@ -200,6 +200,13 @@ class ServerRequest(Request):
     def gotLength(self, length: int | None) -> None:
         """Called by Twisted after the headers: no file is opened for a body."""
         self.content = io.BytesIO()
+
+    def getHeader(self, key: AnyStr) -> AnyStr | None:
+        """Return a header, or None; in a text, U+FFFD replaces bytes that are not UTF-8."""
+        if isinstance(key, bytes):
+            return super().getHeader(key)
+        found = super().getHeader(key.encode())
+        return None if found is None else found.decode(errors="replace")
 
     def process(self) -> None:
         """Respond to the request, or refuse it (RFC 9112, section 3.2)."""

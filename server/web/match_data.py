@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
 from playout.games import Position
+from playout.protocol.dice import numbers_of
 from playout.protocol.messages import (
     Analysis,
     Board,
@@ -102,13 +103,27 @@ class MatchResult(Struct, frozen=True, kw_only=True):
     at: float
 
 
+class RollData(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A roll that follows from the key of a match, and how to verify that.
+
+    Its number is below `n`, and from `first` to `last`: see `playout.protocol.dice`. `ply` is that
+    of the move, from 0, and leads to the position `ply` + 1. `luck` is that of player 1, in points.
+    """
+
+    ply: int
+    n: int
+    first: int
+    last: int
+    luck: float | None = None
+
+
 class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match, from its first position to the last.
 
     `linked`: whether each player has a page. `bots`: the player specification of each bot that the
     server started. `withheld`: whether bots analyse the running match for nobody, because a player
     could gain by that. `opening`: the number of moves made for the players. In a game with chance,
-    `commitment` is the SHA-256 of the `key` of the rolls, which is there after the end.
+    `commitment` is the SHA-256 of the `key` of the `rolls`, which are there after the end.
     `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
     those of both players if they differ, and `time_control` is that of the first.
     """
@@ -128,6 +143,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     opening: int = 0
     commitment: str | None = None
     key: str | None = None
+    rolls: tuple[RollData, ...] | None = None
     started_at: float
     to_move: int
     board: Board
@@ -209,7 +225,18 @@ def _data(
             for ply in range(position.ply + 1)
         ),
         result=ended and converted(MatchResult, ended),
+        rolls=tuple(_rolls(position, started.opening, ended)) if dice and ended else None,
     )
+
+
+def _rolls(position: Position, opening: int, ended: MatchEnded) -> Iterator[RollData]:
+    game, lucks = position.game, iter(ended.luck_of_rolls or ())
+    for ply in range(opening, position.ply):
+        state = position.states[ply]
+        if game.current_player(state) == 0:
+            n, numbers = numbers_of(game, state, position.moves[ply])
+            luck = next(lucks, None)
+            yield RollData(ply=ply, n=n, first=numbers[0], last=numbers[-1], luck=luck)
 
 
 def _position_data(position: Position, move: MovePlayed | None) -> PositionData:
@@ -312,8 +339,10 @@ class MatchLookup:
     def _cached(self, match: str) -> MatchData | None:
         """The cached data of a match, unless it has other moves by now or has ended."""
         data, room = self._cache.get(match), self._hub.rooms.get(match)
-        if data is None or data.result:
-            return data
+        if data is None:
+            return None
+        if data.result:  # it is read again until the luck of its rolls is known
+            return None if any(each.luck is None for each in data.rolls or ()) else data
         known = tuple(each.action for each in data.positions[1:])
         return data if room and known == room.match.position.moves else None
 

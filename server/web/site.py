@@ -84,7 +84,7 @@ def exact_path(handler: Handler) -> Handler:
 
 def not_found(request: HttpRequest) -> HttpResponse:
     """The handler of unknown paths. Raises HttpError with status 404."""
-    raise HttpError(http.NOT_FOUND, "not found")
+    raise HttpError(http.NOT_FOUND, "there is nothing at this address")
 
 
 class _Root(Resource):

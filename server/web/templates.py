@@ -53,7 +53,7 @@ class _NamedResponses:
         """The response that the path names. Raises HttpError if there is none."""
         response = self._responses.get("/".join(request.path))
         if response is None:
-            raise HttpError(http.NOT_FOUND, "not found")
+            raise HttpError(http.NOT_FOUND, "there is nothing at this address")
         return response
 
 

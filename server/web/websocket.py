@@ -134,7 +134,19 @@ class WebSocketConnection(StreamConnection, Protocol):
     def dataReceived(self, data: bytes) -> None:
         """Decode received bytes into frames."""
         self._frames.receive_bytes(data)
-        self._read()
+        self.handle_input()
+
+    def handle_input(self) -> None:
+        """Handle the frames that wait, until `must_wait`."""
+        if self.must_wait():
+            return
+        try:
+            for frame in self._frames.received_frames():
+                self._take(frame)
+                if self.must_wait():
+                    return
+        except ParseFailed as fault:
+            self._refuse(Code.MALFORMED, str(fault), fault.code)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """Stop the pings, and tell the driver that the connection is closed.
@@ -149,7 +161,9 @@ class WebSocketConnection(StreamConnection, Protocol):
 
     def address(self) -> str | None:
         """The address of the client."""
-        return self._address or getattr(self.transport.getPeer(), "host", "")
+        if not self._address:
+            self._address = getattr(self.transport.getPeer(), "host", "")
+        return self._address
 
     def set_frame_limit(self, max_bytes: int) -> None:
         """Set the size limit of messages in bytes, after a hello was accepted."""
@@ -161,30 +175,6 @@ class WebSocketConnection(StreamConnection, Protocol):
         With `at_once`, output is dropped that the system does not accept now.
         """
         self._end(CloseReason.NORMAL_CLOSURE, "", at_once=at_once)
-
-    def stop_reading(self) -> None:
-        """Pause reading until `start_reading` is called."""
-        self.transport.pauseProducing()
-
-    def start_reading(self) -> None:
-        """Resume reading, beginning with the input since `stop_reading`."""
-        self.transport.resumeProducing()
-        self._read()
-
-    def stopProducing(self) -> None:
-        """Called by Twisted: nothing can be sent any more."""
-        self._closing = True
-
-    def _read(self) -> None:
-        if self.must_wait():
-            return
-        try:
-            for frame in self._frames.received_frames():
-                self._take(frame)
-                if self.must_wait():
-                    return
-        except ParseFailed as fault:
-            self._refuse(Code.MALFORMED, str(fault), fault.code)
 
     def _take(self, frame: Frame) -> None:
         """Handle a frame, or the received part of it."""
@@ -285,6 +275,5 @@ def _require_own_page(request: Request) -> None:
 
 def _address(request: Request) -> str | None:
     """The client's address from a proxy: the last one, as the client may have forged the others."""
-    values = request.requestHeaders.getRawHeaders("X-Forwarded-For") or [""]
-    last = values[-1].rpartition(",")[2].strip()
+    last = (request.getHeader("X-Forwarded-For") or "").rpartition(",")[2].strip()
     return last if is_address(last) else None

@@ -173,12 +173,25 @@ def test_the_moves_that_lost_the_most_are_marked(page: Page, played: str) -> Non
     worst = page.locator("#losses button").filter(has_text=re.compile(f"^{BLUNDER + 1}. 7 "))
     expect(worst).to_be_visible()
     expect(page.locator("#legend-3")).to_have_text("says Max")
-    assert page.locator("#graph .losses path").count() == page.locator("#losses button").count()
+    signs = page.locator(".move[data-sign]")
+    assert page.locator("#graph .losses path").count() == signs.count()
+    expect(page.locator(".move").nth(BLUNDER)).to_have_attribute("data-sign", "??")
+    board, drawn = (page.locator(each).bounding_box() for each in ("#board", "#graph"))
+    assert board
+    assert drawn
+    assert board["y"] + board["height"] <= drawn["y"]
+    assert drawn["y"] + drawn["height"] <= 900
     graph = page.locator("#graph")
     expect(graph).to_have_attribute("aria-valuetext", "9. 1: 100 %, says Max")
     worst.click()
     assert query(page) == f"ply={BLUNDER}"
     expect(graph).to_have_attribute("aria-valuenow", str(BLUNDER))
+    page.locator("#graph .losses path").last.click()
+    assert query(page) != f"ply={BLUNDER}"
+    page.get_by_role("button", name="Learn from mistakes").click()
+    expect(page.locator("#lesson-text")).to_contain_text("Find a better move.")
+    expect(page.locator("#ask")).to_be_hidden()  # it would name the answer
+    expect(page.locator("#analysis-of-bots")).to_be_hidden()
 
 
 def test_a_refusal_is_told_and_another_bot_is_asked(page: Page, played: str) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from playout.commands import html_page
 from support.accessibility import accessibility_faults, require_axe
@@ -25,6 +25,11 @@ const transfer = new DataTransfer();
 transfer.items.add(new File(["x = 1"], "dropped.py"));
 document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
 """
+
+
+def open_tab(page: Page, name: str) -> None:
+    page.locator("#tabs").get_by_role("link", name=name).click()
+    expect(page.locator("#tabs [aria-current]")).to_have_text(name)
 
 
 @pytest.mark.long
@@ -92,16 +97,22 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
             page.emulate_media(color_scheme="dark" if is_below else "light")
             assert accessibility_faults(page) == []
         page.set_viewport_size({"width": 1280, "height": 900})
+        open_tab(page, "My submissions")
+        assert accessibility_faults(page) == []
         page.get_by_role("button", name="1", exact=True).click()
         expect(page.locator("#steps .bad")).to_have_text(["check"])
         expect(page.locator("#log")).to_contain_text("<img src=x")
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
+        open_tab(page, "Standings")
         expect(page.get_by_text("The ratings are means")).to_be_visible()
         for number, game in enumerate(("Nim", "Tic-tac-toe")):
             expect(page.locator("#games h3").nth(number)).to_contain_text(game)
             expect(page.locator("#games table").nth(number)).to_contain_text("Ada")
+        open_tab(page, "Rules")
+        expect(page.get_by_role("link", name="Rules of Nim")).to_be_visible()
         expect(page.locator("#rules")).to_contain_text("Tic-tac-toe, clock 20 seconds + 5 seconds")
+        open_tab(page, "Matches")
         expect(page.locator("#last-matches")).to_contain_text("House")
         link = page.locator("#last-matches a").first.get_attribute("href")
         assert server.page
@@ -120,11 +131,12 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         page.get_by_role("button", name="Hand in").click()
         heading = page.get_by_role("heading", name="Submission 3: accepted")
         expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
+        open_tab(page, "Overview")
         page.locator("#standings").get_by_role("link", name="Ada").first.click()
         expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
         expect(page.locator("#versions tr")).to_have_count(2)
-        expect(page.locator("#matches tr").first).to_contain_text("House")
-        expect(page.locator("#submissions")).to_contain_text("onerror")
+        expect(page.locator("#team-matches tr").first).to_contain_text("House")
+        expect(page.locator("#own-submissions")).to_contain_text("onerror")
         page.get_by_role("button", name="1", exact=True).click()
         expect(page.locator("#log")).to_contain_text("<img src=x")
         stranger = chromium.new_page()
@@ -150,8 +162,8 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         assert page.url == f"{site}cup/"
         page.locator("#standings").get_by_role("link", name="Ada").first.click()
         expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
-        expect(page.locator("#submissions tr")).to_have_count(4)
-        page.get_by_role("link", name="The competition").click()
+        expect(page.locator("#own-submissions tr")).to_have_count(4)
+        open_tab(page, "My submissions")
         page.get_by_role("row", name="4 Ada Ada").get_by_role("button", name="ban").click()
         expect(page.get_by_role("button", name="unban")).to_have_count(4)
         page.get_by_role("button", name="2", exact=True).click()

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from playout import games
 from playout.server.storage import Database
-from support.browser import BrowserSite, BrowserUsers, arrive, choose, my_turn, running_site
+from support.browser import BrowserSite, BrowserUsers, arrive, meet, my_turn, running_site
 from support.scale import sample
 from support.stored_game import PlayedGame
 from support.variants import EXAMPLES
@@ -74,8 +74,7 @@ def test_the_board_of_every_game_is_as_large_as_the_window(
     reader: tuple[BrowserUsers, Page], spec: str
 ) -> None:
     people, page = reader
-    width, height, _ = SCREENS[0]  # the sizes of coordinates are those of the window at the start
-    page.set_viewport_size({"width": width, "height": height})
+    page.set_viewport_size({"width": PHONE, "height": 844})  # it becomes a wide one
     page.goto(f"/matches/{match_of(spec)}")
     expect(page.get_by_role("heading", level=1)).to_have_text(games.title(spec))
     has_cells = games.load(spec).view(games.load(spec).initial_state()).geometry != "text"
@@ -119,38 +118,32 @@ def test_the_lobby_shows_all_games_and_begins_a_match_by_one_click(
 CONTROLS = ["#resign", "#takeback", "#draw", "#entry-play", "#browse", "#board .ground"]
 
 
-@pytest.mark.parametrize(("width", "height", "least"), SCREENS)
 def test_nothing_moves_when_an_offer_comes_in_the_place_of_the_actions(
-    people: BrowserUsers, width: int, height: int, least: int
+    people: BrowserUsers,
 ) -> None:
     # Without motion, an offer can be answered at once.
-    viewport = {"width": width, "height": height}
-    ann, _ = people.guest(viewport=viewport, reduced_motion="reduce")
-    bob, bobs_name = people.guest()
-    choose(ann, "go", "A player")
-    ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
-    ann.get_by_role("radio", name="first").check(force=True)
-    ann.get_by_role("button", name="Play", exact=True).click()
-    bob.locator("#challenges").get_by_role("button").click()
-    arrive(ann)
-    for page in (ann, bob):
-        my_turn(page)
-        page.locator("#board .cell.target").nth(40 if page is ann else 41).click()
-    my_turn(ann)
-    assert ann.evaluate(OUTSIDE, CONTROLS) == []
-    before = ann.evaluate(PLACES, CONTROLS)
-    bob.get_by_role("button", name="Take back").click()
-    expect(ann.locator("#offers")).to_contain_text("asks to take a move back")
-    assert ann.evaluate(PLACES, CONTROLS) == before
-    assert ann.evaluate(OUTSIDE, ["#offers", "#offer-accept", "#offer-decline"]) == []
-    left, top, wide, high = ann.evaluate(BOARD)
-    box = ann.locator("#offers").bounding_box()
-    assert box
-    is_beside = box["x"] >= left + wide or box["x"] + box["width"] <= left
-    assert is_beside or box["y"] >= top + high
-    ann.get_by_role("button", name="Decline").click()
-    expect(ann.locator("#offers")).to_be_hidden()
-    assert ann.evaluate(PLACES, CONTROLS) == before
+    ann, bob, _ = meet(people, "go", reduced_motion="reduce")
+    for turn, (width, height, _) in enumerate(SCREENS):
+        ann.set_viewport_size({"width": width, "height": height})
+        ann.reload()
+        for page in (ann, bob):
+            my_turn(page)
+            page.locator("#board .cell.target").nth(40 + turn).click()
+        my_turn(ann)
+        assert ann.evaluate(OUTSIDE, CONTROLS) == [], width
+        before = ann.evaluate(PLACES, CONTROLS)
+        bob.get_by_role("button", name="Take back").click()
+        expect(ann.locator("#offers")).to_contain_text("asks to take a move back")
+        assert ann.evaluate(PLACES, CONTROLS) == before
+        assert ann.evaluate(OUTSIDE, ["#offers", "#offer-accept", "#offer-decline"]) == [], width
+        left, top, wide, high = ann.evaluate(BOARD)
+        box = ann.locator("#offers").bounding_box()
+        assert box
+        is_beside = box["x"] >= left + wide or box["x"] + box["width"] <= left
+        assert is_beside or box["y"] >= top + high
+        ann.get_by_role("button", name="Decline").click()
+        expect(ann.locator("#offers")).to_be_hidden()
+        assert ann.evaluate(PLACES, CONTROLS) == before
 
 
 def test_the_rules_are_one_click_from_the_board(people: BrowserUsers, tmp_path: Path) -> None:

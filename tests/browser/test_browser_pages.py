@@ -6,6 +6,7 @@ With `--slow` each width is checked in both themes, and has screenshots in tests
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
 from support.variants import seen, small
+from support.waiting import wait_until
 
 PICTURES = Path(__file__).parents[1] / "screenshots"
 #: Returns the faults of a page, in words.
@@ -165,6 +167,7 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "admin": "/admin",
         "invite": "/invite#Ada:0",
         "not_found": "/matches/nothing",
+        "rolls": f"/matches/{over['einstein_wurfelt_nicht']}/rolls",
         **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
     }
 
@@ -178,7 +181,7 @@ def best_matches(reader: Reader) -> list[Any]:
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
     "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
-    "games", "admin", "invite", "not_found",
+    "games", "admin", "invite", "not_found", "rolls",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 
@@ -297,8 +300,7 @@ def test_the_index_of_the_games_leads_to_each(reader: tuple[BrowserUsers, Page])
         index.get_by_role("link", name=name, exact=True).click()
         heading = page.get_by_role("heading", name=name, exact=True)
         expect(heading).to_be_in_viewport()
-        top = heading.evaluate("heading => heading.getBoundingClientRect().top")
-        assert top >= index.evaluate("index => index.getBoundingClientRect().bottom")
+        expect(index).to_be_in_viewport()
     assert people.faults == []
 
 
@@ -323,6 +325,56 @@ def test_the_page_of_a_match_is_small(people: BrowserUsers, paths: dict[str, str
     # The page, its styles and its scripts.
     assert len(sizes) > 10
     assert sum(sizes) < MAX_BYTES
+
+
+def test_the_rolls_of_a_match_are_verified_and_their_luck_is_shown(
+    site: BrowserSite, people: BrowserUsers, paths: dict[str, str]
+) -> None:
+    """The server measures the luck of the stored matches when it has started."""
+    match = paths["rolls"].split("/")[2]
+    wait_until(lambda: getattr(site.stored(match).ended, "luck", None) is not None)
+    ended = site.stored(match).ended
+    assert ended
+    assert ended.luck_of_rolls
+    page = people.come(paths["rolls"])
+    page.get_by_role("button", name="Verify the rolls").click()
+    expect(page.locator("#verified")).to_have_text(re.compile("rolls .*: all follow from the key"))
+    rows = page.locator("tr[data-ply]")
+    expect(rows).to_have_count(len(ended.luck_of_rolls))
+    assert set(rows.locator(".verified").all_inner_texts()) == {"✓"}
+    shown = [float(each) for each in rows.locator("td:nth-child(3)").all_inner_texts()]
+    assert shown == pytest.approx(ended.luck_of_rolls, abs=6e-4)
+    total = f"{sum(ended.luck_of_rolls):+.3f}"
+    expect(page.locator("tr:last-child td:nth-child(3)")).to_have_text(total)
+    data = page.evaluate(
+        "(address) => fetch(address).then((answer) => answer.json())", f"/api/matches/{match}"
+    )
+    verify_file(page, data)
+    expect(page.locator("#verified")).to_have_text(re.compile("all follow from the key"))
+    data["rolls"][1] |= {
+        "first": (data["rolls"][1]["first"] + 1) % 6,
+        "last": (data["rolls"][1]["first"] + 1) % 6,
+    }
+    verify_file(page, data)
+    expect(page.locator("#verified")).to_have_text(re.compile(r"^1 of \d+ rolls do not follow"))
+    verify_file(page, data | {"key": "0" * 64})
+    expect(page.locator("#verified")).to_have_text(re.compile("not the one whose SHA-256"))
+    verify_file(page, [])
+    expect(page.locator("#verified")).to_have_text(re.compile("not the JSON of a finished match"))
+    page.goto(f"/matches/{match}?ply=2")
+    expect(page.locator("#luck li").first).to_have_text(re.compile(re.escape(total)))
+    first = ended.luck_of_rolls[0]
+    expect(page.locator("#roll-luck")).to_have_text(re.compile(f"{abs(first):.3f}$"))
+
+
+def verify_file(page: Page, data: object) -> None:
+    """Verify JSON as a file."""
+    content = {
+        "name": "match.json",
+        "mimeType": "application/json",
+        "buffer": json.dumps(data).encode(),
+    }
+    page.locator("#file").set_input_files(content)
 
 
 def test_a_tournament_links_to_its_matches(people: BrowserUsers, paths: dict[str, str]) -> None:

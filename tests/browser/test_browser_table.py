@@ -14,6 +14,7 @@ from playout import games
 from playout.games import Position
 from playout.games.backgammon import cell_of
 from playout.server.core.view import board_of, legal_moves_of, position_view_of
+from playout.server.storage.queries import Reader
 from support.browser import (
     MOVES,
     OVER,
@@ -23,6 +24,7 @@ from support.browser import (
     choose,
     match_of,
     meet,
+    moves_on,
     my_turn,
     own_result_in,
     play_on,
@@ -54,6 +56,11 @@ def page(chromium: Browser, site: BrowserSite) -> Iterator[Page]:
     yield people.come("about:blank", reduced_motion="reduce")
     people.leave()
     assert people.faults == []
+
+
+#: The names and the titles of games in a list of labels.
+TITLES = """(labels) => labels.map((label) =>
+    [label.querySelector("input").value, label.querySelector(".title").textContent])"""
 
 
 def played(site: BrowserSite, game: str, names: tuple[str, str], seed: int = 1) -> str:
@@ -141,6 +148,16 @@ def test_bots_help_nobody_in_a_running_match_between_people(page: Page, site: Br
             expect(page.locator(control)).to_be_hidden()
         first.say("resign", match=match)
         expect(page.locator("#ask")).to_be_visible()
+
+
+def test_a_capture_of_several_pieces_takes_a_click_on_its_last_square(page: Page) -> None:
+    page.goto("/")
+    start_match(page, "checkers", fen="B:B1;4:W6;14;32")
+    my_turn(page)
+    for cell in (62, 30):
+        page.locator(f"#board .cell[data-cell='{cell}']").click()
+    expect(page.locator(".move").nth(1)).to_be_visible()
+    assert moves_on(page)[:2] == ["1x10", "10x17"]
 
 
 def test_a_lesson_shows_no_answer_of_a_bot_that_was_asked_before(
@@ -303,14 +320,30 @@ def test_who_waits_comes_first_and_games_are_found_by_their_names(
     page.set_viewport_size({"width": 1280, "height": 900})
     page.set_extra_http_headers({"Accept-Language": "de"})
     page.goto("/")
-    titles = page.locator("#new-games .title").all_text_contents()
-    assert titles == sorted(titles, key=str.casefold)
-    assert "Käsekästchen" in titles
+    titles = dict(page.locator("#new-games label").evaluate_all(TITLES))
+    reader = Reader(site.database)
+    played = reader.most_played()
+    reader.close()
+    others = [title for name, title in titles.items() if name not in played]
+    assert others == sorted(others, key=str.casefold)
+    assert titles["dots_and_boxes"] == "Käsekästchen"
+    shown = page.locator("#new-games .title:visible")
+    page.get_by_role("button", name="Verbinden").click()
+    assert sorted(shown.all_text_contents()) == ["Havannah", "Hex", "Lines of Action", "Y"]
+    page.get_by_role("radio", name="Havannah").check(force=True)
+    expect(page.get_by_role("button", name="Favoriten")).to_be_hidden()
+    page.get_by_role("button", name="Favorit", exact=True).click()
+    page.reload()
+    page.get_by_role("button", name="Favoriten").click()
+    expect(shown).to_have_text(["Havannah"])
+    page.locator("#game-search").fill("hex")
+    expect(page.locator("#no-games")).to_be_visible()
+    page.get_by_role("button", name="Alle").click()
     page.locator("#game-search").fill("käse")
-    expect(page.locator("#new-games .title:visible")).to_have_text(["Käsekästchen"])
+    expect(shown).to_have_text(["Käsekästchen"])
     expect(page.locator("#new-title")).to_have_text("Käsekästchen")
     page.locator("#game-search").fill("connect")  # the name in English
-    expect(page.locator("#new-games .title:visible")).to_have_count(1)
+    expect(shown).to_have_count(1)
     page.set_extra_http_headers({})
 
 

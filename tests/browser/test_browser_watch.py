@@ -70,6 +70,7 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
         two_clients = TwoClients(first, second)
         move_with_analysis(two_clients, 0)
         card = page.locator(f'#matches li[data-match="{two_clients.match}"]')
+        expect(page.locator("#new-games [title='1 match']")).to_have_count(1)
         expect(card.locator(".layer.pieces > g").first).to_be_attached()
         card.get_by_role("link").click()
         page.wait_for_url("**/matches/*")

@@ -32,7 +32,7 @@ from playout.server.web.api import (
     TournamentResponse,
 )
 from playout.server.web.archive import GameRecord, PlayerRecord, VersionRecord
-from playout.server.web.match_data import MatchData, MatchResult, PositionData
+from playout.server.web.match_data import MatchData, MatchResult, PositionData, RollData
 from playout.server.web.parameters import MAX_PAGE, MAX_PER_PAGE, PER_PAGE
 from support.http_site import HttpSite
 from support.seeded_database import GAME, SeededDatabase
@@ -45,6 +45,7 @@ KINDS: dict[str, Any] = {
     "match": MatchData,
     "position": PositionData,
     "result": MatchResult,
+    "roll": RollData,
     "player in a list": PlayerRow,
     "totals": PlayerTotals,
     "ranking": Ranking,
@@ -62,6 +63,7 @@ KINDS: dict[str, Any] = {
     "bracket round": report.BracketRound,
     "setting": report.ReportSetting,
     "standing": report.Standing,
+    "without luck": report.WithoutLuck,
     "match counts": report.MatchCounts,
     "cell": report.CrosstableCell,
     "estimate": report.Estimate,

@@ -1,4 +1,4 @@
-"""docs/competitions.md: its commands are run in their order, with its files."""
+"""docs/competitions.md and its guide: the commands are run in their order, with the files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ from playout.server.storage import Database
 from playout.server.tournament.competition_file import BOT_PROTOCOLS, Competition
 from support.commands import run
 from support.competitions import Cup, require_sandbox
+from support.documents import ROOT, program
 from testbed.handed_in import bot, packed
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "competitions.md").read_text(encoding="utf-8")
+GUIDE = "\n".join(
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("competitions.md", "first-class.md")
+)
 #: The commands with a prompt, and those of blocks without output.
 COMMANDS = re.findall(r"^(?:\$ )?(playout-(?:competition|submit) [^`\n]*)$", GUIDE, re.MULTILINE)
 
@@ -68,7 +72,7 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
         assert slow in text
         text = text.replace(slow, fast)
     cup.file.write_text(text)
-    (tmp_path / "class.csv").write_text(block("csv"))
+    (tmp_path / "class.csv").write_text(program("docs/first-class.md", language="csv"))
     (tmp_path / "my_bot.py").write_text(block("python"))
     assert "3 accounts on the roster" in do("playout-competition check")
     made = do("playout-competition accounts", "--database", cup.database).splitlines()
@@ -111,7 +115,7 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
     assert {each.seat for each in uses} == {1, 2}
     assert (reds["accounts"], reds["names"]) == ("Ada; Bob", "Ada Lovelace; Robert Boole")
     assert {each["matches"] for each in by_final.values()} == {"6"}
-    assert list(grades(tmp_path)[0]) == block("csv", 1).splitlines()[0].split(",")
+    assert list(grades(tmp_path)[0]) == block("csv").splitlines()[0].split(",")
 
 
 def grades(folder: Path) -> list[dict[str, str]]:

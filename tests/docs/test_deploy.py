@@ -111,7 +111,7 @@ def test_the_image_and_the_unit_have_the_database_and_the_cache_in_the_same_plac
 
 
 def test_a_stop_may_take_as_long_as_matches_have_to_end() -> None:
-    guide = (ROOT / "docs" / "operating.md").read_text()
+    guide = (ROOT / "docs" / "server-options.md").read_text()
     (grace_s,) = re.findall(r"`--grace-s` \| `(\d+)`", guide)
     (stop_s,) = settings("TimeoutStopSec")
     assert int(stop_s) > int(grace_s)

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from playout.players.engines import config
 from playout.players.engines.uci_games import VARIANTS
+from support.documents import ROOT
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
 
 
 def test_the_files_with_engines_can_be_read(tmp_path: Path) -> None:
-    examples = re.findall(r"```toml\n(\[\w+\].*?)```", DOCUMENT, re.DOTALL)
-    assert len(examples) == 4
+    guide = (ROOT / "docs" / "first-engine.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(\[\w+\].*?)```", guide + DOCUMENT, re.DOTALL)
+    assert len(examples) == 5
     for text in examples:
         (tmp_path / "engines.toml").write_text(text)
         assert config.read(tmp_path / "engines.toml")

@@ -28,6 +28,14 @@ def test_all_games_are_listed_and_counted() -> None:
     assert f"[{len(OWN)} games]" in readme.read_text(encoding="utf-8")
 
 
+def test_the_games_of_each_group_are_listed() -> None:
+    listed = {group: re.findall(r"`(\w+)`", names) for group, names in rows("Groups")}
+    assert listed == {
+        f"{title} (`{group}`)": [name for name in OWN if group in games.describe(name).groups]
+        for group, title in games.GROUPS.items()
+    }
+
+
 @pytest.mark.parametrize("row", rows("Names and parameters"), ids=lambda row: row[0].strip("`"))
 def test_the_parameters_and_their_defaults_are_those_of_the_game(row: list[str]) -> None:
     listed = {

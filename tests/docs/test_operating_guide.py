@@ -13,7 +13,7 @@ import pytest
 from playout.server.server_command import main
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "operating.md").read_text()
+GUIDE = (ROOT / "docs" / "server-options.md").read_text()
 
 OPTIONS = {
     option.opts[0]: option

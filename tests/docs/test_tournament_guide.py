@@ -1,4 +1,4 @@
-"""docs/tournaments.md and its guide are true: file, keys, defaults, formats, commands, numbers."""
+"""The documents of tournaments are true: file, keys, defaults, formats, commands, numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ COMMANDS = {
 }
 GUIDE = "\n".join(
     (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("first-tournament.md", "tournaments.md")
+    for name in (
+        *("first-tournament.md", "tournaments.md", "tournament-files.md"),
+        *("openings.md", "tournament-rules.md", "tournament-numbers.md"),
+    )
 )
 
 #: What the key of a table is called in the file and in the specification made of it.

@@ -166,7 +166,7 @@ const move = (action, ...cells) => ({ action, name: String(action), cells });
 test("one click is enough where no other move begins with its cell", () => {
   const legalMoves = [move(0, 4), move(1, 5)];
   assert.deepEqual(nextCells(legalMoves), new Set([4, 5]));
-  assert.deepEqual(pick(legalMoves, [], 5), { action: 1 });
+  assert.equal(pick(legalMoves, [], 5).move.action, 1);
   assert.deepEqual(pick(legalMoves, [], 3), { picked: [] });
 });
 
@@ -185,7 +185,7 @@ test("cells are picked in order, and another first cell starts again", () => {
   const legalMoves = [move(0, 1, 2), move(1, 1, 3), move(2, 7, 8)];
   assert.deepEqual(pick(legalMoves, [], 1), { picked: [1] });
   assert.deepEqual(nextCells(legalMoves, [1]), new Set([2, 3]));
-  assert.deepEqual(pick(legalMoves, [1], 3), { action: 1 });
+  assert.equal(pick(legalMoves, [1], 3).move.action, 1);
   assert.deepEqual(pick(legalMoves, [1], 7), { picked: [7] });
   assert.deepEqual(pick(legalMoves, [1], 1), { picked: [] });
   assert.deepEqual(pick(legalMoves, [1], 5), { picked: [] });
@@ -264,17 +264,28 @@ test("a checker is borne off by its number or a higher one", () => {
   assert.deepEqual(afterSteps(onPoints([-2, -2, 2, 2], [25, 1, 2]), [25, 27, 25, 27], 1).dice, [-2, -2, -2, -2]);
 });
 
+test("a capture of several pieces is played by a click on its last square, or one jump at a time", () => {
+  const sequences = [{ name: "32x14", cells: [63, 27], actions: [1113] }];
+  const all = withWays([{ action: 1572, name: "32x23", cells: [63, 45], sequences }]);
+  const { picked } = pick(all, [], 63);
+  assert.deepEqual(nextCells(all, picked), new Set([45, 27]));
+  const { action, actions, name } = pick(all, picked, 27).move;
+  assert.deepEqual([action, actions, name], [1572, [1113], "32x14"]);
+  assert.equal(pick(all, picked, 45).move.actions, undefined);
+});
+
 test("a move of several checkers is clicked in each order, and the last click is replaced", () => {
   const move = { action: 7, name: "8/5 6/5", cells: [18, 22, 21, 22], ways: [[21, 22, 18, 22]] };
   const other = { action: 8, name: "8/4", cells: [18, 22, 22, 23], ways: [[18, 23]] };
   const all = withWays([move, other]);
   assert.equal(all.length, 4);
-  const played = (cells) => cells.reduce(({ picked = [] }, cell) => pick(all, picked, cell), {});
-  assert.deepEqual(played([18, 22, 21, 22]), { action: 7 });
-  assert.deepEqual(played([21, 22, 18, 22]), { action: 7 });
-  assert.deepEqual(played([18, 23]), { action: 8 });
-  assert.deepEqual(played([18, 22, 22, 21]), { picked: [18, 22, 21] });
-  assert.deepEqual(played([18, 22, 22, 21, 22]), { action: 7 });
+  const clicked = (cells) => cells.reduce(({ picked = [] }, cell) => pick(all, picked, cell), {});
+  const played = (cells) => clicked(cells).move.action;
+  assert.equal(played([18, 22, 21, 22]), 7);
+  assert.equal(played([21, 22, 18, 22]), 7);
+  assert.equal(played([18, 23]), 8);
+  assert.deepEqual(clicked([18, 22, 22, 21]), { picked: [18, 22, 21] });
+  assert.equal(played([18, 22, 22, 21, 22]), 7);
   assert.deepEqual([...grips(all, Array(28).fill(1))], [18, 21]);
   assert.deepEqual([...grips(all, Array(28).fill(1), [18, 22])], [21, 22]);
   const sent = withMove({ ...onPoints([3, 1], [18, 1, 3], [21, 1, 5]), last: [] }, move.cells, 1, "points");

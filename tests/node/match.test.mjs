@@ -7,7 +7,7 @@ import { PositionBrowser, plyAfter, plyOf } from "../../server/web/static/positi
 import { Clocks, clockAfter, formatClock, formatSeconds } from "../../server/web/static/clocks.js";
 import { captured, leadOf } from "../../server/web/static/captures.js";
 import * as text from "../../server/web/static/match_text.js";
-import { largestLosses } from "../../server/web/static/losses.js";
+import { largestLosses, signedLosses } from "../../server/web/static/losses.js";
 import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
 import { groupOf, pointsOf, prisonersOf } from "../../server/web/static/counting.js";
 import { MatchAnalysis } from "../../server/web/static/match_analysis.js";
@@ -313,6 +313,11 @@ test("a bot that has judged the positions says which moves lost the most", () =>
   const found = largestLosses(match).map(({ ply, player, loss }) => [ply, player, loss.toFixed(2)]);
   assert.deepEqual(found, [[3, 1, "0.45"]]);
   assert.equal(match.speakers[2], "Max");
+  assert.deepEqual(signedLosses(match).map(({ ply, sign }) => [ply, sign]), [[3, "??"]]);
+  for (const [win_rate, sign] of [[0.5, "?"], [0.61, "?!"], [0.7, undefined]]) {
+    match.addJudgement(3, 2, { win_rate: 1 - win_rate });
+    assert.equal(signedLosses(match).find(({ ply }) => ply === 3)?.sign, sign);
+  }
 });
 
 test("the end by the rules is judged by them", () => {

@@ -227,6 +227,7 @@ def _is_steady(match: StoredMatch) -> bool:
     return match.ended is not None
 
 
+@pytest.mark.long
 def test_the_final_of_a_competition_on_a_cluster(cluster: DaskCluster, tmp_path: Path) -> None:
     """The workers get the bots, which play the same matches as on this machine."""
     require_sandbox()

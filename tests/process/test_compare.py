@@ -149,7 +149,7 @@ def test_a_game_with_chance_has_scores_without_luck(tmp_path: Path) -> None:
     without = [sum(both) - luck for both, luck in zip(row["points"], row["luck"], strict=True)]
     assert row["without_luck"]["mean"] == pytest.approx(sum(without) / 6)
     assert row["without_luck"]["mean"] > 0.5
-    assert "without luck" in result.output
+    assert "Without luck: the score less the luck" in result.output
     assert f"{row['without_luck']['mean']:.1%}" in result.output
 
 

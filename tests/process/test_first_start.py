@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from support.commands import finish, installed
 from support.processes import children_of, is_gone
 from support.raw_client import RawClient
@@ -44,6 +46,7 @@ def server_with_nim(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]
         server.communicate()
 
 
+@pytest.mark.long
 def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
     with server_with_nim(tmp_path) as (server, port):
         assert not [*tmp_path.glob("playout/compiled/all-*/*")]

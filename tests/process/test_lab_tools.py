@@ -23,6 +23,7 @@ LABORATORY = (ROOT / "docs" / "laboratory.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.long
 def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
     made = BotRepository(tmp_path / "bot")
     made.commit({"bot.toml": LINES_TOML, "bot.py": RANDOM, "lab.toml": LAB})

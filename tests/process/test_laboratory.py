@@ -53,6 +53,7 @@ def journal_of(folder: Path) -> Journal:
     return Journal(home.parent)
 
 
+@pytest.mark.long
 def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
     made: BotRepository, lab: Lab, tmp_path: Path
 ) -> None:
@@ -127,23 +128,15 @@ def test_a_race_promotes_the_best_candidate(made: BotRepository, lab: Lab) -> No
     assert re.search(r"^central \w{7} is stronger than base \w{7}", output, re.M)
 
 
-def test_what_cannot_be_tested_is_undecided_with_a_reason(made: BotRepository, lab: Lab) -> None:
-    build = LINES_TOML + 'build = "echo compiling; exit 3"\n'
-    faults = {
-        "has ended with exit code 3": {"bot.toml": build},
-        "is a pointer of Git LFS": {"net.bin": "version https://git-lfs.github.com/spec/v1\n"},
-        "the program": {"bot.toml": LINES_TOML, "bot.py": "print('no move', flush=True)\n"},
-    }
-    for reason, files in faults.items():
-        made.write(files)
-        code, output = lab("test")
-        assert code == 125, output
-        assert "cannot be built: " in output
-        assert reason in output
-        log = re.search(r"the log is in (\S+)", output)
-        assert not log or Path(log[1]).exists()
-        made.git("clean", "-fdq")
-        made.git("checkout", "--quiet", ".")
+def test_a_bot_that_fails_the_check_is_undecided_with_a_reason(
+    made: BotRepository, lab: Lab
+) -> None:
+    made.write({"bot.py": "print('no move', flush=True)\n"})
+    code, output = lab("test")
+    assert code == 125, output
+    found = re.search(r"cannot be built: .*the program.*; the log is in (\S+)", output)
+    assert found, output
+    assert Path(found[1]).read_text().splitlines()[-1].startswith("== refused: ")
 
 
 def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_path: Path) -> None:
@@ -187,6 +180,15 @@ def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_p
         assert whole
         slots = [each.started.fixture for each in whole.matches if each.ended and each.ended.winner]
         assert len(slots) == len(set(slots)) >= 2 * test.pairs
+
+
+def test_wrong_options_of_a_player_are_found_before_anything_is_built(
+    made: BotRepository, lab: Lab, tmp_path: Path
+) -> None:
+    code, output = lab("test", "HEAD", "uct(simulatoins=3)", how=invoke)
+    assert (code, "did you mean 'simulations'?" in output) == (2, True), output
+    assert not list(tmp_path.glob("laboratories/*/builds"))
+    assert not list(tmp_path.glob("laboratories/*/journal.jsonl"))
 
 
 def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab) -> None:

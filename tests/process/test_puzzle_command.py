@@ -31,8 +31,11 @@ def find(url: str, *options: str) -> tuple[int, str]:
 def test_the_puzzles_of_stored_matches_are_found_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'database.db'}"
     with opened(url, create=True) as stored:
-        stored.add([PlayedGame(GAME).play(*ACTIONS).stored])
-    assert find(url) == (0, f"1 new puzzle in 1 match: {GAME} 1")
+        rolled = PlayedGame("pig(winscore=9)", match="m2").play_anything(1)
+        stored.add([PlayedGame(GAME).play(*ACTIONS).stored, rolled.stored])
+    code, output = invoke("playout-server", "puzzles", "--database", url)
+    assert (code, output.splitlines()[-1]) == (0, f"1 new puzzle in 1 match: {GAME} 1")
+    assert "pig" not in output
     assert find(url) == (0, "0 new puzzles in 1 match")
     assert find(url, "--game", "nim") == (0, "0 new puzzles in 0 matches")
     assert find(url, "--since", "2999-01-01") == (0, "0 new puzzles in 0 matches")
@@ -54,6 +57,9 @@ def test_a_game_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     assert code == 0
     assert output.count("chomp cannot be searched: unknown game 'chomp'") <= 1
     assert output.splitlines()[-1] == "0 new puzzles in 2 matches"
+    code, output = invoke("playout-server", "puzzles", *words[:-1], "pig")
+    assert output.count("pig cannot be searched: nothing is proven in games with chance") == 1
+    assert output.splitlines()[-1] == "0 new puzzles in 0 matches"
     code, said = find(url, "--random", "2", "--since", "2026-01-01")
     assert (code, said) == (2, "Error: --since is for stored matches: not with --random")
 

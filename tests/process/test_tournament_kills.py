@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from support.commands import start
 from support.scale import repetitions
 from testbed.killed_tournament import play_tournament, violations
@@ -30,6 +32,7 @@ player = "random"
 """
 
 
+@pytest.mark.long
 def test_kills_leave_the_same_matches(tmp_path: Path) -> None:
     text = SPEC.format(rounds=repetitions(2, short=1))
     kills = repetitions(3, short=2)

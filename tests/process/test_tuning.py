@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from playout.laboratory.tuning import LearnedPair, TunedProgram
 from playout.protocol.tournament_spec import Entrant
@@ -33,6 +34,7 @@ def learned(tmp_path: Path) -> list[LearnedPair]:
     ]
 
 
+@pytest.mark.long
 def test_a_killed_tuning_goes_on_and_counts_each_pair_once(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(LAB)
     words = ("playout-lab", "tune", "uct", "--folder", str(tmp_path), "--simulations", "20",
@@ -92,6 +94,7 @@ half = { range = [0.5, 1.0], start = 0.5, environment = "HALF" }
 """
 
 
+@pytest.mark.long
 def test_a_bot_gets_its_values_by_arguments_and_its_environment(tmp_path: Path) -> None:
     folder = tmp_path / "bot"
     folder.mkdir()
@@ -100,7 +103,8 @@ def test_a_bot_gets_its_values_by_arguments_and_its_environment(tmp_path: Path) 
     (folder / "bot.toml").write_text('protocol = "lines"\ncommand = "sh run.sh"\n')
     (folder / "lab.toml").write_text(BOT_LAB)
     words = ("playout-lab", "tune", "--folder", str(folder), "--pairs", "6", "--time", "5",
-             "--confirm", "2", "--laboratories", str(tmp_path / "laboratories"))  # fmt: skip
+             "--confirm", "2", "--laboratories", str(tmp_path / "laboratories"),
+             "--file", str(folder / "lab.toml"))  # fmt: skip
     code, output = run(*words)
     assert code in (0, 1), output
     assert "Start: bot(wise=0.1,half=0.5)\nTuned: bot(" in output

@@ -27,6 +27,7 @@ from playout.games.core.kernels import LEVEL
 from playout.players import Limit
 from playout.players.alphabeta import AlphaBeta
 from playout.players.core.rules import rules_of
+from playout.players.depth_first import LAST, NODES, STOPPED
 from playout.players.depth_first import principal_variation as pv
 from playout.players.evaluations import files
 from playout.players.evaluations.tables import (
@@ -354,7 +355,7 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     search, kernels = pv.new_search(game, rules, tables, table), pv.kernels_of(rules)
     for state in positions(game, 5, 25):
         pv.start(search, game.board(state), next(NUMBERS))
-        search.state[pv.LAST], search.state[pv.MARGIN] = 1 << 60, pv.MOST
+        search.state[LAST], search.state[pv.MARGIN] = 1 << 60, pv.MOST
         found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
         assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=2)
 
@@ -531,9 +532,9 @@ def test_moves_that_remove_pieces_are_searched_on_but_not_without_end(name: str)
     deepest = 0
     for state in positions(game, 1, 200):
         pv.start(search, game.board(state), next(NUMBERS))
-        search.state[pv.LAST] = 100_000
+        search.state[LAST] = 100_000
         pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
-        assert not search.state[pv.STOPPED]
+        assert not search.state[STOPPED]
         deepest = max(deepest, int(search.state[pv.DEEPEST]))
     assert deepest > 2
 
@@ -546,10 +547,10 @@ def test_a_search_of_moves_that_remove_pieces_stops_at_once(
     search = pv.new_search(game, rules, tables, pv.new_table(rows=4))
     kernels = pv.kernels_of(rules)
     pv.start(search, game.board(), next(NUMBERS))
-    search.state[pv.LAST] = 3
+    search.state[LAST] = 3
     pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
-    assert search.state[pv.STOPPED]
-    assert search.state[pv.NODES] <= 3 + len(game.legal_actions(game.initial_state()))
+    assert search.state[STOPPED]
+    assert search.state[NODES] <= 3 + len(game.legal_actions(game.initial_state()))
 
 
 def test_learning_changes_the_weights(learned: tuple[KernelGame, Tables]) -> None:
@@ -810,7 +811,7 @@ def test_a_search_that_is_cancelled_ends_and_another_begins(threads: int) -> Non
     assert isinstance(player, AlphaBeta)
     with ThreadPoolExecutor(1) as pool:
         chosen = pool.submit(player.choose, position, Limit(seconds=1000))
-        wait_until(lambda: player._first.state[pv.NODES] > 0, "the first node")
+        wait_until(lambda: player._first.state[NODES] > 0, "the first node")
         player.cancel()
         assert chosen.result().action in position.legal_actions
     # The second one does not search before `ready`.

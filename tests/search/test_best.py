@@ -68,7 +68,7 @@ def test_an_analysis_has_as_many_candidates_as_were_asked_for() -> None:
     assert visits == sorted(visits, reverse=True)
 
 
-@pytest.mark.parametrize("name", [each for each in BUILT_IN if not games.load(each).has_chance])
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_the_levels_of_a_game_rise_and_are_in_the_document(name: str) -> None:
     found = [levels()[name][level] for level in LEVELS]
     assert all(low.mistakes >= high.mistakes for low, high in pairwise(found))
@@ -106,6 +106,13 @@ def test_levels_are_measured_by_matches(monkeypatch: pytest.MonkeyPatch) -> None
     assert all(0 <= each.score <= 1 for each in found)
     assert found[0].strength in measuring.RISING
     assert {each.strength for each in found[2:]} <= set(measuring.CAREFUL)
+
+
+def test_levels_with_chance_are_equal_steps_from_random_moves_to_the_strongest() -> None:
+    easy, later = measuring.steps_to(0.9)
+    above, below = sum(easy) / 2, sum(later) / 2
+    assert above + below == pytest.approx(1)
+    assert (above / below) ** 4 == pytest.approx(0.9 / 0.1)  # the odds of four steps
 
 
 def test_it_can_be_cancelled() -> None:

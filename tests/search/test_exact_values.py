@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections import Counter
+from typing import Any
 
+import pyspiel
 import pytest
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 
@@ -19,8 +22,12 @@ from testbed.solving import (
     BEFORE_END,
     CHECKERS,
     COUNT,
+    EINSTEIN,
     ENDINGS,
+    EQUAL,
+    PIG,
     Ending,
+    Expectation,
     Solution,
     proven_values,
 )
@@ -123,6 +130,68 @@ def test_the_values_of_two_kings_at_checkers_are_those_of_minimax() -> None:
         state = game.next_state(state, choose.choice(game.legal_actions(state)))
     solver.close()
     assert proven[-1] > 0
+
+
+def expected_by_openspiel(state: pyspiel.State, mover: int, known: dict[Any, float]) -> float:
+    """Return the expected result of a player with best play by both."""
+    if state.is_terminal():
+        return float(state.returns()[mover])
+    if state.is_chance_node():
+        roller = state.child(0).current_player()
+        if (key := (str(state), roller)) not in known:
+            known[key] = sum(
+                share * expected_by_openspiel(state.child(outcome), mover, known)
+                for outcome, share in state.chance_outcomes()
+            )
+        return known[key]
+    best = max if state.current_player() == mover else min
+    children = map(state.child, state.legal_actions())
+    return best(expected_by_openspiel(child, mover, known) for child in children)
+
+
+def test_openspiel_expects_the_same_of_endings_of_einstein() -> None:
+    latest = sorted(stored()[EINSTEIN.game], key=lambda each: -each.position.ply)
+    for each in latest[: scale.repetitions(30, short=3)]:
+        state = position(EINSTEIN.game, each.position.moves)
+        mover, known = state.current_player(), dict[Any, float]()
+        found = {
+            action: expected_by_openspiel(state.child(action), mover, known)
+            for action in state.legal_actions()
+        }
+        best = max(found.values())
+        assert {action: 1 if v > best - EQUAL else -1 for action, v in found.items()} == each.values
+
+
+def test_the_expected_results_of_pig_solve_its_equations() -> None:
+    """Those of Neller & Presser (2004), for players who both have 90 points or more."""
+    game = games.load("pig")
+    assert isinstance(game, KernelGame)
+    points = [*itertools.product(range(90, 100), repeat=2)]
+    solution = Expectation(game, PIG, [(1, 0, 1, *each, 0, 0) for each in points])
+
+    def roll_and_hold(mine: int, theirs: int, turn: int) -> list[float]:
+        return solution.expected((1, 0, 1, mine, theirs, turn, 0))
+
+    def best(mine: int, theirs: int, turn: int) -> float:
+        return 1 if mine + turn >= 100 else max(roll_and_hold(mine, theirs, turn))
+
+    for (mine, theirs), turn in itertools.product(points, range(10)):
+        if mine + turn < 100 and turn != 1:
+            roll, hold = roll_and_hold(mine, theirs, turn)
+            further = [best(mine, theirs, turn + die) for die in range(2, 7)]
+            assert roll == pytest.approx((sum(further) - best(theirs, mine, 0)) / 6, abs=EQUAL)
+            assert hold == pytest.approx(-best(theirs, mine + turn, 0), abs=EQUAL)
+
+
+@pytest.mark.parametrize("ending", [EINSTEIN, PIG], ids=lambda ending: ending.game)
+def test_expected_results_are_found_again(ending: Ending) -> None:
+    game = games.load(ending.game)
+    assert isinstance(game, KernelGame)
+    latest = sorted(stored()[ending.game], key=lambda each: -each.position.ply)
+    positions = latest[: scale.repetitions(100, short=1)]
+    solution = Expectation(game, ending, [each.position.state for each in positions])
+    for each in positions:
+        assert solution.values(each.position.state) == list(each.values.values())
 
 
 if scale.slow:  # the analysis of chess lists a million positions

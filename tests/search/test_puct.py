@@ -13,7 +13,7 @@ from playout.games import Game, Position, State
 from playout.games.core.kernels import uncompiled
 from playout.players.core.player import Limit
 from playout.players.mcts import searcher
-from playout.players.mcts.guided import NetWorker, search_with_net
+from playout.players.mcts.guided import NetWorker, by_planes, search_with_net
 from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.simulation import SearchConfig
 from playout.players.mcts.tree import ROOT
@@ -95,7 +95,7 @@ def plain_search(game: Game, net: LinearNet, root: State, simulations: int, c: f
 def new_worker(
     game: Game, net: LinearNet, config: SearchConfig = PLAIN, *, batch: int = 1, seed: int = 1
 ) -> NetWorker:
-    return NetWorker(game, net, batch, config, seed, 16)
+    return NetWorker(game, by_planes(game, net, batch), batch, config, seed, 16)
 
 
 def search(worker: NetWorker, state: State, simulations: int) -> int:
@@ -144,7 +144,7 @@ def test_compiled_and_interpreted_search_agree() -> None:
     for compiled in (True, False):
         worker = new_worker(game, net, config, batch=4)
         if not compiled:
-            worker._loop = uncompiled(search_with_net)
+            worker._loop = uncompiled(search_with_net())
             worker._compiled_tree = worker.tree._replace(
                 nodes=worker.tree.nodes.view(np.recarray), guide=worker.tree.guide.view(np.recarray)
             )

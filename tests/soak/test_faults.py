@@ -76,6 +76,7 @@ def test_no_roll_differs_after_kills() -> None:
 
 
 @pytest.mark.usefixtures("copied_processes")
+@pytest.mark.long
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     plan = fault_plan(repetitions(2, short=1), 0.2)
     played = play_with_kills(plan, postgres)

@@ -87,6 +87,22 @@ def processes_of(folder: Path) -> list[int]:
     return found
 
 
+def new_account(url: str, name: str, *, administrator: bool = False) -> str:
+    """Make an account in a database, and return its token."""
+    token = secrets.token_hex(16)
+    with closing(Database(url)) as database:
+        database.migrate()
+        account = Account(
+            id=secrets.token_hex(8),
+            name=name,
+            digest=digest(token),
+            created_at=time.time(),
+            administrator=administrator,
+        )
+        database.put_account(account)
+    return token
+
+
 @dataclass
 class Cup:
     """A competition, its database with accounts, and the port of its pages."""
@@ -124,18 +140,8 @@ class Cup:
 
     def account(self, name: str, *, administrator: bool = False) -> str:
         """Make an account, and return its token."""
-        token = self.tokens[name] = secrets.token_hex(16)
-        with closing(Database(self.database)) as database:
-            database.migrate()
-            account = Account(
-                id=secrets.token_hex(8),
-                name=name,
-                digest=digest(token),
-                created_at=time.time(),
-                administrator=administrator,
-            )
-            database.put_account(account)
-        return token
+        self.tokens[name] = new_account(self.database, name, administrator=administrator)
+        return self.tokens[name]
 
     @contextmanager
     def running(self) -> Iterator[RunningServer]:

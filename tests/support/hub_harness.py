@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import msgpack
 
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport, ProofOrder
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport, LuckOrder, ProofOrder
 from playout.protocol.codec import decode_event, encode
 from playout.protocol.messages import (
     Analysis,
@@ -92,10 +92,11 @@ class HubHarness:
         #: Bots that were ended, whose processes exit at once or when `exit_bots` is called.
         self.ending: list[str] = []
         self.bots_linger = False
-        #: The running analyses by id, those that are to be ended, and the ordered proofs.
+        #: The running analyses by id, those that are to be ended, and the ordered proofs and luck.
         self.analyses: dict[str, AnalysisOrder] = {}
         self.ending_analyses: list[str] = []
         self.proofs: list[ProofOrder] = []
+        self.lucks: list[LuckOrder] = []
         #: The ladders whose ratings are to be computed, at the end of the call.
         self.unrated: list[RateLadder] = []
         #: The passwords that are to be checked, at the end of the call.
@@ -171,6 +172,8 @@ class HubHarness:
                     self.ending.append(bot)
                 case StartAnalysis(ProofOrder() as proof):
                     self.proofs.append(proof)
+                case StartAnalysis(LuckOrder() as luck):
+                    self.lucks.append(luck)
                 case StartAnalysis(AnalysisOrder() as order):
                     self.analyses[order.analysis] = order
                 case EndAnalysis(analysis):
@@ -209,6 +212,12 @@ class HubHarness:
         """Report the end of the earliest ordered proof as an analyst."""
         order = self.proofs.pop(0)
         report = AnalysisReport(order.analysis, over=True, winner=winner, error=error)
+        self.do(self.hub.analysis_reported(report, self.now))
+
+    def measured(self, luck: tuple[float, ...] | None, error: str = "") -> None:
+        """Report the luck of the earliest ordered match as an analyst."""
+        order = self.lucks.pop(0)
+        report = AnalysisReport(order.analysis, over=True, luck=luck, error=error)
         self.do(self.hub.analysis_reported(report, self.now))
 
     def close_files(self) -> None:

@@ -25,6 +25,7 @@ from playout.protocol.messages import (
     LobbyTotals,
     LoginEntry,
     LogLine,
+    MoveSequence,
     OfferedBot,
     OpenOffer,
     Outcome,
@@ -100,8 +101,8 @@ SECTIONS = parsed_sections()
 REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
-    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
-    Summary, Person, OfferedBot, AccountEntry, LoginEntry, ServerValue, LogLine, Outcome,
+    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, MoveSequence,
+    OpenOffer, Summary, Person, OfferedBot, AccountEntry, LoginEntry, ServerValue, LogLine, Outcome,
     LobbyTotals, ClusterWorker,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt, Betting, SandboxSettings,
 )  # fmt: skip

@@ -161,6 +161,7 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "lists": lambda value: isinstance(value, (list, tuple)),
     "map of string": lambda value: isinstance(value, dict)
     and all(isinstance(each, str) for each in value.values()),
+    "map of int": lambda value: isinstance(value, dict) and all(map(_is_int, value.values())),
     "map of number": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "map of lists": lambda value: isinstance(value, dict)
     and all(isinstance(each, (list, tuple)) for each in value.values()),

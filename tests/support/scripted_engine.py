@@ -17,23 +17,24 @@ import sys
 from typing import TextIO
 
 _COMMANDS = "protocol_version name version list_commands boardsize clear_board play genmove quit"
-_COMMON = {
-    "uci": [["uci$", ["id name Habit\nuciok\n"]], ["isready", ["readyok\n"]]],
+#: For each protocol, the usual answers to the commands before a match.
+USUAL: dict[str, list[tuple[str, list[str]]]] = {
+    "uci": [("uci$", ["id name Habit\nuciok\n"]), ("isready", ["readyok\n"])],
     "xboard": [
-        ["protover", ['feature ping=1 usermove=1 setboard=1 myname="Habit" done=1\n']],
-        ["ping (.*)", ["pong {1}\n"]],
+        ("protover", ['feature ping=1 usermove=1 setboard=1 myname="Habit" done=1\n']),
+        ("ping (.*)", ["pong {1}\n"]),
     ],
     "gomocup": [
-        ["START", ["OK\r\n"]],
-        ["ABOUT", ['name="Habit", version="1"\r\n']],
+        ("START", ["OK\r\n"]),
+        ("ABOUT", ['name="Habit", version="1"\r\n']),
     ],
-    "gnubg": [["version", ["Interface: 2\nRFBF: 0\nEngine: 1.00\nSoftware: 1.0\n"]]],
+    "gnubg": [("version", ["Interface: 2\nRFBF: 0\nEngine: 1.00\nSoftware: 1.0\n"])],
     "gtp": [
-        ["protocol_version", ["={n} 2\n\n"]],
-        ["name", ["={n} Habit\n\n"]],
-        ["version", ["={n}\n\n"]],
-        ["list_commands", ["={n} " + _COMMANDS.replace(" ", "\n") + "\n\n"]],
-        ["", ["={n}\n\n"]],
+        ("protocol_version", ["={n} 2\n\n"]),
+        ("name", ["={n} Habit\n\n"]),
+        ("version", ["={n}\n\n"]),
+        ("list_commands", ["={n} " + _COMMANDS.replace(" ", "\n") + "\n\n"]),
+        ("", ["={n}\n\n"]),
     ],
 }
 
@@ -50,7 +51,7 @@ def _connected(lines: TextIO) -> tuple[TextIO, int]:
 
 def main() -> None:
     protocol, given = sys.argv[1:]
-    rules = [*json.loads(given), *_COMMON[protocol]]
+    rules = [*json.loads(given), *USUAL[protocol]]
     lines, output = sys.stdin, 1
     if protocol == "gnubg":
         lines, output = _connected(sys.stdin)
@@ -69,4 +70,5 @@ def main() -> None:
                 break
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec import structs
+
 from playout.protocol.messages import (
     CreateTournament,
     Fixture,
@@ -20,6 +22,7 @@ from playout.server.core.accounts import digest
 from playout.server.model.records import (
     Account,
     EntrantWithdrawn,
+    LuckMeasured,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -139,9 +142,11 @@ def stored_tournament(records: Iterable[Record]) -> StoredTournament:
 
 
 def _stored_match(started: MatchStarted, records: list[Record]) -> StoredMatch:
-    finished = [r for r in records if isinstance(r, MatchEnded) and r.match == started.match]
+    of_match = [each for each in records if getattr(each, "match", None) == started.match]
+    finished = [each for each in of_match if isinstance(each, MatchEnded)]
+    luck = [each.luck for each in of_match if isinstance(each, LuckMeasured)]
     return StoredMatch(
         started=started,
-        moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == started.match),
-        ended=finished[0] if finished else None,
+        moves=tuple(each for each in of_match if isinstance(each, MovePlayed)),
+        ended=structs.replace(finished[0], luck=luck[0] if luck else None) if finished else None,
     )

@@ -1,4 +1,4 @@
-"""Work of analysts: analyses of positions and puzzles for people, and proofs for tournaments.
+"""Work of analysts: analyses of positions for people, proofs for tournaments, luck of matches.
 
 At most `Policy.analyses` analyses run at once, and the others wait in the order of their requests;
 while some wait, each has a short turn. A person has one at a time. Nobody gets help in a match:
@@ -10,12 +10,13 @@ could gain.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from playout import games
 from playout.commands.restarts import BackOff, Restarts
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport, ProofOrder
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport, LuckOrder, ProofOrder
 from playout.protocol.messages import (
     Analyse,
     AnalysisQueued,
@@ -28,18 +29,27 @@ from playout.protocol.messages import (
     StopAnalysis,
 )
 from playout.protocol.names import skeleton
+from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.core.effects import EndAnalysis, StartAnalysis
 from playout.server.core.handlers.bots import names_of
+from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
-from playout.server.core.match_room import FeatureContext, MatchRoom, TurnBegan
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import by_strength, for_game
-from playout.server.model.records import PuzzleAttempted
+from playout.server.model.records import (
+    NO_EVALUATION,
+    LuckMeasured,
+    MatchStarted,
+    PuzzleAttempted,
+    StoredMatch,
+    spelled_luck,
+)
 
 #: Seconds that an analysis has while others wait.
 TURN_S = 2.0
@@ -49,6 +59,8 @@ LATE_S = 60.0
 LATE_AFTER_REPORT_S = 5.0
 #: Seconds for which a position of a tournament is searched for a proof.
 PROOF_S = 0.05
+#: Number of times that the luck of a match is tried to be measured, until the server starts again.
+LUCK_TRIES = 3
 _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 
 
@@ -342,3 +354,79 @@ class Proofs:
             if room.record.tournament:
                 notice = Notice(code="proof_failed", text=text)
                 self._tournaments.notify(room.record.tournament, notice)
+
+
+class Luck:
+    """Has an analyst measure the luck of each ended match with rolls, and stores it.
+
+    One match is measured after the other. After a failure it is tried again after a pause.
+    """
+
+    def __init__(self, context: FeatureContext, tournaments: Tournaments, ladders: Ladders) -> None:
+        self._context = context
+        self._tournaments = tournaments
+        self._ladders = ladders
+        #: The matches that wait, by id; one of them is being measured.
+        self._waiting: dict[str, _Unmeasured] = {}
+        self._measured: str | None = None
+        self._restarts = Restarts(_BACK_OFF)
+        self._timer = context.timers.new(self._start_next)
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Have the luck of a match measured, if it has rolls and a result."""
+        room, position = event.room, event.room.match.position
+        if position.game.has_chance and event.record.winner:
+            self._add(room.record, event.record.winner, position.moves, now)
+
+    def restore(self, stored: Iterable[StoredMatch], now: float) -> None:
+        """Have the luck of matches measured that ended before the server was started."""
+        for each in stored:
+            if each.ended:
+                moves = tuple(move.action for move in each.moves)
+                self._add(each.started, each.ended.winner, moves, now)
+
+    def _add(self, started: MatchStarted, winner: int, moves: tuple[int, ...], now: float) -> None:
+        match, spec = started.match, self._tournaments.spec_of(started.tournament)
+        evaluation = spec.evaluation if spec else TournamentSpec.evaluation
+        order = LuckOrder(match, started.game, moves, started.opening, evaluation)
+        self._waiting[match] = _Unmeasured(started, winner, order)
+        self._tournaments.await_luck(started.tournament, match)
+        self._start_next(now)
+
+    def reported(self, report: AnalysisReport, now: float) -> None:
+        """Store the luck of a match, and go on with the next one."""
+        if self._measured is None or report.analysis != self._measured:
+            return
+        self._measured = None
+        match = self._waiting.pop(report.analysis)
+        match.tries += 1
+        if report.luck is None and match.tries < LUCK_TRIES:
+            self._waiting[report.analysis] = match
+            self._timer.set(now + self._restarts.failed(now))
+            return
+        self._restarts.succeeded()
+        luck = None
+        if report.luck is None:
+            text = f"the luck of match {report.analysis} cannot be measured: {report.error}"
+            self._context.log("{text}", {"text": text})
+        else:
+            luck = NO_EVALUATION if report.error else spelled_luck(report.luck)
+            self._context.store(LuckMeasured(match=report.analysis, luck=luck))
+        self._tournaments.luck_measured(match.started, luck, report.error, now)
+        self._ladders.luck_measured(match.started, match.winner, luck)
+        self._start_next(now)
+
+    def _start_next(self, now: float) -> None:
+        if self._waiting and self._measured is None and self._restarts.is_due(now):
+            self._measured = next(iter(self._waiting))
+            self._context.do(StartAnalysis(self._waiting[self._measured].order))
+
+
+@dataclass
+class _Unmeasured:
+    """An ended match whose luck is to be measured."""
+
+    started: MatchStarted
+    winner: int
+    order: LuckOrder
+    tries: int = 0

@@ -46,7 +46,8 @@ LISTED = 200
 #: The fixtures that a new watcher is sent in a slice.
 FIXTURES_A_SLICE = 500
 
-_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
+_NO_TOTALS = LobbyTotals(0, 0, 0, 0, 0, {})
+_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=_NO_TOTALS)
 _NO_NEWS = News()
 
 
@@ -98,7 +99,8 @@ class LastOutcomes:
 
 def _with_most(numbers: dict[str, list[int]]) -> str:
     """The key of the longest list; of lists as long, that with the lowest number."""
-    return max(numbers, key=lambda key: (len(numbers[key]), -numbers[key][0]))
+    most = max(map(len, numbers.values()))
+    return min((each[0], key) for key, each in numbers.items() if len(each) == most)[1]
 
 
 class LobbyFeed:
@@ -160,6 +162,7 @@ class LobbyFeed:
                 spectators=roles["spectator"],
                 seeks=len(self._lobby),
                 matches=len(rooms),
+                games=dict(Counter(str(each.match.game).partition("(")[0] for each in rooms)),
             ),
         )
 
@@ -200,14 +203,21 @@ def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str
     An owner is an address and the name of a person there. The addresses take turns, and so do the
     persons of each address, until there are `most` things.
     """
-    shares: dict[str, dict[str, list[tuple[int, T]]]] = {}
-    for number, thing in enumerate(things):
-        address, person = owner_of(thing)
-        share = shares.setdefault(address, {}).setdefault(person, [])
+    listed = list(things)
+    if len(listed) <= most:
+        return listed
+    shares: dict[tuple[str, str], list[tuple[int, T]]] = {}
+    for number, thing in enumerate(listed):
+        key = owner_of(thing)
+        share = shares.get(key)
+        if share is None:
+            share = shares[key] = []
         if len(share) < most:
             share.append((number, thing))
-    addresses = [in_turn(list(persons.values())) for persons in shares.values()]
-    chosen = list(islice(in_turn(addresses), most))
+    addresses: dict[str, list[list[tuple[int, T]]]] = {}
+    for (address, _), share in shares.items():
+        addresses.setdefault(address, []).append(share)
+    chosen = list(islice(in_turn(map(in_turn, addresses.values())), most))
     return [thing for _, thing in sorted(chosen, key=itemgetter(0))]
 
 

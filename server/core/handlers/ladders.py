@@ -31,9 +31,10 @@ from playout.server.ladder.state import (
     LadderState,
     OwedMatch,
     StoredLadder,
+    StoredLuck,
     restore_ladder,
 )
-from playout.server.model.records import LadderRating, MatchEnded
+from playout.server.model.records import LadderRating, MatchEnded, MatchStarted, total_luck
 
 #: Seconds in which an account that made no first move in a match does not enter the ladder again:
 #: doubled for each further one in a row, up to the longest wait.
@@ -293,12 +294,16 @@ class Ladders:
         return [self._table(each, at) for each in ladders if each.state.entries]
 
     def table(self, game: str, at: float) -> LadderTable | None:
-        """Return the table of a game's ladder; None if nobody has entered it.
+        """Return the table of a game's ladder; None for a game without one.
 
         `at`: the time in seconds since 1970.
         """
-        ladder = self._ladders.get(game)
-        return self._table(ladder, at) if ladder and ladder.state.entries else None
+        if ladder := self._ladders.get(game):
+            return self._table(ladder, at)
+        offered = self._context.policy.ladders
+        if offered is not None and game not in offered:
+            return None
+        return self._table(self._new(LadderState(game), self._clock(game)), at)
 
     # After a restart.
 
@@ -310,7 +315,7 @@ class Ladders:
 
     def restore_match(self, room: MatchRoom) -> None:
         """Note a match of a ladder that continues after a restart."""
-        if players := _players(room):
+        if players := _players(room.record):
             game = str(room.match.game)
             ladder = self._ladders.get(game) or self._open(LadderState(game), self._clock(game))
             first, second = players
@@ -336,6 +341,13 @@ class Ladders:
             self._drop_unused(ladder)
         if self._ladders:
             self.start_due_matches(now)
+
+    def luck_measured(self, started: MatchStarted, winner: int, luck: str | None) -> None:
+        """Count the luck of a ladder's match, as it is stored; None if it is not known."""
+        ladder, total = self._ladders.get(started.game), total_luck(luck)
+        players = _players(started)
+        if ladder and players and total is not None:
+            ladder.state.count_luck(StoredLuck(players, winner, total))
 
     def rated(self, game: str, ratings: Ratings | None, now: float) -> None:
         """Use the ratings that `RateLadder` has asked for; None if they cannot be computed."""
@@ -538,7 +550,7 @@ class Ladders:
 
     def _count(self, ladder: Ladder, event: MatchOver, now: float) -> None:
         match, pair = event.room.match, event.room.record.ladder_pair
-        players = _players(event.room)
+        players = _players(event.room.record)
         if players is None or pair is None:
             return
         self._count_absence(ladder, event, players, now)
@@ -655,10 +667,9 @@ def _alone_notice(game: str) -> Notice:
     return Notice(code="ladder_alone", text=text)
 
 
-def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:
+def _players(started: MatchStarted) -> tuple[LadderPlayer, LadderPlayer] | None:
     """The players of a ladder's match; None for another match, or without the account of one."""
-    first, second = (each.account for each in room.seats)
-    if room.record.ladder_pair is None or first is None or second is None:
+    first, second = started.accounts
+    if started.ladder_pair is None or first is None or second is None:
         return None
-    versions = room.record.versions
-    return LadderPlayer(first.id, versions[0]), LadderPlayer(second.id, versions[1])
+    return LadderPlayer(first, started.versions[0]), LadderPlayer(second, started.versions[1])

@@ -162,6 +162,9 @@ class Logins:
             answer = LoggedIn(re=request.id, name=account.name, token=token)
             self._context.send_to(session, answer)
             return
+        if not request.login:
+            text = "the first login of an account ends with all others: leave out 'login'"
+            raise Refused(Code.INVALID, text)
         if not any(each.id == request.login for each in logins):
             raise Refused(Code.INVALID, "this device is not logged in any more")
         self._change(account, with_logins(account, [e for e in logins if e.id != request.login]))

@@ -149,32 +149,37 @@ class Seeks:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
         if self._context.budget.is_full:
             raise Refused(Code.TOO_MANY, DATABASE_FULL)
-        policy, account = self._context.policy, session.account
+        policy = self._context.policy
         named = self._registry.like(session.skeleton)
-        mine = [each for each in named if each is session or each.is_of(account)]
-        near = list(self._registry.from_network(session.network))
-        for most, sessions, text in (
+        mine = [each for each in named if each is session or each.is_of(session.account)]
+        seeks = [seek for each in mine for seek in self._lobby.of_session(each)]
+        seeks_near = self._lobby.of_network(session.network)
+        for most, count, text in (
             (
                 policy.seeks_per_account,
-                mine,
+                len(seeks),
                 "an account may have %d open seeks, and yours has: cancel one",
             ),
             (
                 policy.seeks_per_address,
-                near,
+                len(seeks_near),
                 "an address may have %d open seeks, and the players at yours have: cancel one",
             ),
         ):
-            if 0 < most <= sum(len(self._lobby.of_session(each)) for each in sessions):
+            if 0 < most <= count:
                 raise Refused(Code.TOO_MANY, text % most)
-        for most, sessions, owner, who in (
-            (policy.matches_per_session, [session], "a session", "you"),
-            (policy.matches_per_account, mine, "an account", "you"),
-            (policy.matches_per_address, near, "an address", "the players at yours"),
+        own = [each for each in seeks if each.session is session]
+        near = self._registry.from_network(session.network)
+        for most, sessions, sought_by, owner, who in (
+            (policy.matches_per_session, [session], own, "a session", "you"),
+            (policy.matches_per_account, mine, seeks, "an account", "you"),
+            (policy.matches_per_address, near, seeks_near, "an address", "the players at yours"),
         ):
+            if not most:
+                continue
             playing = sum(len(each.matches) for each in sessions)
-            sought = sum(seek.matches for each in sessions for seek in self._lobby.of_session(each))
-            if 0 < most < playing + sought + matches:
+            sought = sum(each.matches for each in sought_by)
+            if most < playing + sought + matches:
                 text = (
                     f"{owner} may have {most} matches at once; "
                     f"{who} play {playing} and seek {sought} already"

@@ -39,6 +39,7 @@ from playout.server.core.session_manager import SessionDisconnected, SessionMana
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import (
     EntrantWithdrawn,
+    MatchStarted,
     TournamentCreated,
     TournamentEnded,
     match_without_result,
@@ -83,6 +84,8 @@ class Tournaments:
         self._pairing: set[str] = set()
         #: The tournaments with more matches to begin.
         self._beginning: set[str] = set()
+        #: The ended matches of each tournament whose luck is being measured.
+        self._unmeasured: dict[str, set[str]] = {}
         #: Sessions that lost their connection while they played matches of tournaments, by key.
         self._away: dict[str, Session] = {}
         #: Due when a seat that its session has left may be given to another session.
@@ -294,6 +297,32 @@ class Tournaments:
             self._context.store(record)
             tournament.match_ended(record, ())
 
+    def await_luck(self, tournament_id: str | None, match_id: str) -> None:
+        """Note that the luck of a match is being measured: a tournament does not end before."""
+        if self.is_running(tournament_id or ""):
+            self._unmeasured.setdefault(tournament_id or "", set()).add(match_id)
+
+    def luck_measured(
+        self, started: MatchStarted, luck: str | None, error: str, now: float
+    ) -> None:
+        """Count the luck of a match; without it, a tournament whose test needs it ends.
+
+        `luck` is as it is stored, None if it could not be measured.
+        """
+        match_id, tournament = started.match, self._tournaments.get(started.tournament or "")
+        if tournament is None or match_id not in tournament.fixtures:
+            return
+        waiting = self._unmeasured.get(tournament.id, set())
+        waiting.discard(match_id)
+        if fixture := tournament.luck_measured(match_id, luck):
+            self._feed.announce(tournament, fixture)
+        if error and tournament.spec.tests_without_luck:
+            self.end_failed(tournament.id, f"its test needs the luck of matches: {error}", now)
+        elif luck is None:
+            self.notify(tournament.id, Notice(code="luck_unknown", text=error))
+        if not tournament.over:
+            self._continue(tournament, now)
+
     def start_due_matches(self, now: float) -> None:
         """Begin the matches of all tournaments that can begin now."""
         for tournament in self.running():
@@ -317,9 +346,10 @@ class Tournaments:
         tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
-        fixture = tournament.match_ended(event.record, event.room.match.position.moves)
-        self._feed.announce(tournament, fixture)
-        if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
+        changed = tournament.match_ended(event.record, event.room.match.position.moves)
+        for fixture in changed:
+            self._feed.announce(tournament, fixture)
+        if event.room.game_failed and changed[0].attempt >= MOST_ATTEMPTS:
             self.end_failed(tournament.id, event.record.text, now)
         if not tournament.over:
             self._continue(tournament, now)
@@ -338,7 +368,8 @@ class Tournaments:
         elif tournament.needs_pairs:
             self._prepare_pairs(tournament, now)
         elif tournament.is_decided:
-            self._end(tournament, now)
+            if not self._unmeasured.get(tournament.id):
+                self._end(tournament, now)
         elif not self._context.closing:
             self._hand_over_seats(tournament, now)
             self._begin_matches(tournament, now)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from playout.commands.progress import doing
 from playout.commands.text import utc
 from playout.protocol.tournament_spec import loads
 from playout.server.cli.database_commands import opened
@@ -62,7 +63,7 @@ def validate(file: Path) -> None:
 @database_option
 def list_(database: str) -> None:
     """List all tournaments in the database, the latest last."""
-    with opened(database) as found:
+    with opened(database) as found, doing("Reading the tournaments"):
         known = found.tournaments()
     table = Table("ID", "name", "format", "started", "state")
     for each in known:
@@ -89,7 +90,8 @@ def status(tournament: str | None, database: str) -> None:
     if not stored.ended:
         click.echo(f"If it is not running, continue it with: playout-tournament resume "
                    f"{created.tournament}")  # fmt: skip
-    report = Results(stored_ledger(stored)).report()
+    with doing("Computing the standings"):
+        report = Results(stored_ledger(stored)).report()
     standings = replace(report, crosstable=(), los=(), endings=())
     click.echo(f"\n{writer('text')(standings)}", nl=False)
 
@@ -109,7 +111,10 @@ def status(tournament: str | None, database: str) -> None:
 def report(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
     """Write the report on the tournament ID, or on the latest."""
     write = writer(format_)
-    output.write(write(Results(stored_ledger(_stored(database, tournament))).report()))
+    stored = _stored(database, tournament)
+    with doing("Computing the report"):
+        text = write(Results(stored_ledger(stored)).report())
+    output.write(text)
 
 
 @click.command(epilog=_EXPORT_EPILOG)
@@ -134,7 +139,7 @@ def export(tournament: str | None, format_: str, output: IO[str], database: str)
 
 
 def _stored(database: str, tournament: str | None) -> StoredTournament:
-    with opened(database) as found:
+    with opened(database) as found, doing("Reading the tournament"):
         return stored_tournament(found, tournament)
 
 

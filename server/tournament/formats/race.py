@@ -102,10 +102,12 @@ class RaceFormat(Format):
         """Add the results of a block to the race; return whether it is complete."""
         for pair in block.pairs:
             score = results.get(pair.key)
-            if score is None and block.candidate not in withdrawn:
+            waits = self._terms.without_luck and pair.key not in self.luck
+            if (score is None or waits) and block.candidate not in withdrawn:
                 return False
             if score is not None:
-                race.add_pair(pair, score, repeated=pair.key in self.repeated)
+                luck = self.luck if self._terms.without_luck else {}
+                race.add_pair(pair, score, repeated=pair.key in self.repeated, luck=luck)
         return True
 
     def _pairs(self, number: int, candidate: int, first: int) -> list[Pair]:

@@ -16,6 +16,7 @@ from playout.server.tournament.report.values import (
     Report,
     ReportRound,
     SequentialTest,
+    WithoutLuck,
 )
 
 #: The verdicts of a test by betting.
@@ -114,6 +115,8 @@ def _standings(report: Report) -> TextTable:
     names = len(head)
     head += ["Elo"] if report.ratings else []
     head += ["points", *report.tiebreaks, "matches", "won", "tied", "lost", "score"]
+    has_luck = any(each.without_luck for each in report.standings)
+    head += ["score without luck"] if has_luck else []
     rows = []
     for each in report.standings:
         entrant, counts = report.entrants[each.entrant], each.counts
@@ -126,6 +129,7 @@ def _standings(report: Report) -> TextTable:
                 *map(decimal, (each.points, *each.tiebreaks)),
                 *map(str, (counts.matches, counts.won, counts.tied, counts.lost)),
                 percent(counts.points / counts.matches if counts.matches else None),
+                *([words.without_luck(each.without_luck)] if has_luck else []),
             )
         )
     return TextTable("Standings", tuple(head), rows, names, _named(in_order(report), 1))
@@ -170,8 +174,23 @@ def _all_head_to_heads(report: Report) -> list[TextTable]:
         return [_candidates(report)]
     against = {each.second: each for each in report.head_to_head}
     order = [one for one in in_order(report) if one in against]
-    head = ("against", "Elo", "normalized Elo", "superiority", "tied", "points", "pairs", *_PAIRS)
-    rows = [_opponent(report, against[one]) for one in order]
+    head: tuple[str, ...] = (
+        "against",
+        "Elo",
+        "normalized Elo",
+        "superiority",
+        "tied",
+        "points",
+        "pairs",
+        *_PAIRS,
+    )
+    rows: list[tuple[str, ...]] = [_opponent(report, against[one]) for one in order]
+    if any(each.without_luck for each in against.values()):
+        head = (*head, "score without luck")
+        rows = [
+            (*row, words.without_luck(against[one].without_luck))
+            for row, one in zip(rows, order, strict=True)
+        ]
     entrants: dict[tuple[int, int], CellEntrants] = {**_named(order, 0)}
     entrants |= {(row, 5): (first, one) for row, one in enumerate(order)}
     title = f"{report.entrants[first].name} against each opponent"
@@ -183,10 +202,12 @@ def _candidates(report: Report) -> TextTable:
     found = sorted(
         report.head_to_head, key=lambda each: -each.betting.log_e if each.betting else 0.0
     )
+    has_luck = any(each.without_luck for each in found)
     rows: list[tuple[str, ...]] = [
         (
             report.entrants[each.first].name,
             words.elo(each.elo),
+            *([words.without_luck(each.without_luck)] if has_luck else []),
             words.elo(each.nelo),
             str(each.pairs.count),
             words.evidence(each.betting),
@@ -195,7 +216,8 @@ def _candidates(report: Report) -> TextTable:
         for each in found
         if each.betting
     ]
-    head = ("candidate", "Elo", "normalized Elo", "pairs", "evidence", "verdict")
+    luck = ("score without luck",) if has_luck else ()
+    head = ("candidate", "Elo", *luck, "normalized Elo", "pairs", "evidence", "verdict")
     title = f"{report.entrants[report.head_to_head[0].second].name} against each opponent"
     return TextTable(title, head, rows, 1, _named([each.first for each in found], 0))
 
@@ -228,6 +250,8 @@ def _head_to_head(report: Report, both: HeadToHead) -> TextTable:
             f"{pairs.ll}, {pairs.ld}, {pairs.wl}, {pairs.dd}, {pairs.wd}, {pairs.ww}",
         ),
     ]
+    if both.without_luck:
+        rows += _without_luck(both.without_luck)
     if both.test:
         rows += _test(both.test)
     if both.betting:
@@ -235,9 +259,25 @@ def _head_to_head(report: Report, both: HeadToHead) -> TextTable:
     return TextTable(f"{first} against {second}", ("", ""), rows, 1)
 
 
+def _without_luck(found: WithoutLuck) -> list[tuple[str, str]]:
+    rows = [
+        ("score without luck", words.without_luck(found)),
+        ("Elo without luck", words.elo(words.elo_without_luck(found))),
+    ]
+    if found.variance is not None and found.raw_variance is not None:
+        both = f"{found.raw_variance:.4f}, {found.variance:.4f}"
+        rows.append(("variance of a pair, and without luck", both))
+    return rows
+
+
+def _scores_of(test: SequentialTest | BettingTest) -> list[tuple[str, str]]:
+    return [("scores", "without luck")] if test.without_luck else []
+
+
 def _test(test: SequentialTest) -> list[tuple[str, str]]:
     return [
         ("test", f"{decimal(test.elo0)} against {decimal(test.elo1)} {test.model} Elo"),
+        *_scores_of(test),
         ("allowed errors", f"{percent(test.alpha)}, {percent(test.beta)}"),
         ("LLR", f"{test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"),
         ("verdict", _VERDICTS[test.accepted]),
@@ -247,6 +287,7 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
 def _betting(test: BettingTest) -> list[tuple[str, str]]:
     return [
         ("goal", f"{decimal(test.elo1)} normalized Elo"),
+        *_scores_of(test),
         ("evidence", words.evidence(test)),
         ("verdict", VERDICTS_OF_BETTING[test.state]),
     ]

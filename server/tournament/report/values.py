@@ -28,6 +28,22 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class WithoutLuck:
+    """The share of the points of an entrant less its luck, in `pairs` whose luck is known.
+
+    `raw_variance` is the variance of a pair's share with luck, `variance` that without; None for
+    fewer than two pairs. `low` and `high` are the bounds at 95 % confidence.
+    """
+
+    pairs: int
+    score: float
+    low: float | None = None
+    high: float | None = None
+    raw_variance: float | None = None
+    variance: float | None = None
+
+
+@dataclass(frozen=True)
 class ReportEntrant:
     """A participant of a tournament; it was `withdrawn` if it kept crashing.
 
@@ -114,6 +130,7 @@ class Standing:
     counts: MatchCounts
     points: float
     tiebreaks: tuple[float, ...] = ()
+    without_luck: WithoutLuck | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +157,7 @@ class SequentialTest:
     upper: float
     llrs: tuple[float, ...] = ()
     accepted: Literal["H0", "H1"] | None = None
+    without_luck: bool = False
 
     @property
     def llr(self) -> float:
@@ -160,6 +178,7 @@ class BettingTest:
     bound: float
     curve: tuple[float, ...] = ()
     state: State = "open"
+    without_luck: bool = False
 
     @property
     def log_e(self) -> float:
@@ -172,6 +191,7 @@ class HeadToHead:
     """The results of two entrants against each other, from the first one's side.
 
     `los` is the probability that the first is stronger; `draw_ratio` is the share of ties.
+    `without_luck` is None in games without rolls.
     """
 
     first: int
@@ -183,6 +203,7 @@ class HeadToHead:
     draw_ratio: float | None = None
     test: SequentialTest | None = None
     betting: BettingTest | None = None
+    without_luck: WithoutLuck | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from playout.commands.text import UNKNOWN, percent
 from playout.protocol.time_control import decimal
+from playout.ratings.evidence import elo as elo_of
 from playout.ratings.sequential_tests import EProcess, State
 from playout.server.tournament.report.values import (
     BettingTest,
@@ -16,6 +17,7 @@ from playout.server.tournament.report.values import (
     MatchCounts,
     Report,
     SequentialTest,
+    WithoutLuck,
 )
 
 #: An interval whose longer side is longer than the other by this factor is shown by its ends.
@@ -38,6 +40,21 @@ def elo(estimate: Estimate) -> str:
     if estimate.low is not None:
         return f"> {estimate.low:.0f}"
     return UNKNOWN if estimate.high is None else f"< {estimate.high:.0f}"
+
+
+def without_luck(found: WithoutLuck | None) -> str:
+    """Return a score without luck with its interval: `52.3% (50.1% to 54.5%)`."""
+    if found is None or found.low is None:
+        return percent(found.score if found else None)
+    return f"{found.score:.1%} ({found.low:.1%} to {found.high:.1%})"
+
+
+def elo_without_luck(found: WithoutLuck) -> Estimate:
+    """Return the difference in Elo with the expected score of a score without luck."""
+    ends = [None if each is None else elo_of(each) for each in (found.score, found.low, found.high)]
+    value, low, high = ends
+    error = None if low is None or high is None else (high - low) / 2
+    return Estimate(value, error, low, high)
 
 
 def _signed(value: float, digits: int) -> str:

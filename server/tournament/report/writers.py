@@ -25,7 +25,7 @@ from playout.server.tournament.report.tables import (
     summary,
     tables,
 )
-from playout.server.tournament.report.values import CrosstableCell, Estimate, Report
+from playout.server.tournament.report.values import CrosstableCell, Estimate, Report, Standing
 from playout.server.tournament.report.words import headline, turned
 
 #: The version of the report as JSON, which grows when fields change.
@@ -151,6 +151,8 @@ def as_csv(report: Report) -> str:
     """
     head = ["place", "name", "version", "points", *report.tiebreaks, "matches"]
     head += ["won", "tied", "lost", "elo", "elo_error", "elo_low", "elo_high"]
+    has_luck = any(each.without_luck for each in report.standings)
+    head += ["without_luck", "without_luck_low", "without_luck_high"] if has_luck else []
     ratings = report.ratings
     if not ratings and len(report.entrants) == 2 and report.head_to_head:
         difference = report.head_to_head[0].elo
@@ -165,9 +167,15 @@ def as_csv(report: Report) -> str:
                 *(each.points, *each.tiebreaks),
                 *(counts.matches, counts.won, counts.tied, counts.lost, rating.value, rating.error),
                 *_ends(rating),
+                *(_without_luck(each) if has_luck else ()),
             ]
         )
     return csv_text([head, *rows])
+
+
+def _without_luck(standing: Standing) -> tuple[float | None, float | None, float | None]:
+    found = standing.without_luck
+    return (found.score, found.low, found.high) if found else (None, None, None)
 
 
 def _ends(rating: Estimate) -> tuple[float | None, float | None]:

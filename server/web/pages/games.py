@@ -59,9 +59,7 @@ class _GameEntry:
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
     entries, missing = await source.archive.run_in_thread(_entries)
-    return await source.render(
-        "games.html", request.language, games=entries, missing=missing, alone=False
-    )
+    return await _render(source, request, entries, missing)
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -78,8 +76,29 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         raise HttpError(http.SERVICE_UNAVAILABLE, text)
     found = [each for each in entries if each.description.name == name and not below]
     if not found:
-        raise HttpError(http.NOT_FOUND, "not found")
-    return await source.render("games.html", request.language, games=found, missing=[], alone=True)
+        raise HttpError(http.NOT_FOUND, f"there is no game {name!r} here")
+    return await _render(source, request, found, [], alone=True)
+
+
+async def _render(
+    source: PageSource,
+    request: HttpRequest,
+    entries: Sequence[_GameEntry],
+    missing: Sequence[str],
+    *,
+    alone: bool = False,
+) -> HttpResponse:
+    known = {each.description.name: each for each in entries}
+    by_group = games.by_group(each.description for each in entries)
+    groups = {title: [known[each.name] for each in group] for title, group in by_group.items()}
+    return await source.render(
+        "games.html",
+        request.language,
+        groups=groups,
+        ready=len(entries),
+        missing=missing,
+        alone=alone,
+    )
 
 
 def _entries() -> tuple[list[_GameEntry], list[str]]:

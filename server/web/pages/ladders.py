@@ -55,11 +55,11 @@ async def _item(
 ) -> HttpResponse:
     table = source.hub.ladders.table(game, time.time())
     if table is None:
-        raise HttpError(http.NOT_FOUND, f"Nobody has entered a ladder of {game} yet.")
+        raise HttpError(http.NOT_FOUND, f"This server has no ladder of {game}.")
     numbered = list(enumerate(table.standings))
     rows = page_of(numbered, page, _PER_PAGE)
-    player = player or table.standings[0].name
-    history = await source.archive.ladder_history(game, player)
+    player = player or next((each.name for each in table.standings), "")
+    history = await source.archive.ladder_history(game, player) if player else {}
     crossed = [number for number, _ in rows.items[:_CROSSED]]
     return await source.render(
         _PARTS[part],

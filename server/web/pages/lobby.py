@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,6 +10,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from playout import games
 from playout.games import Description
 from playout.protocol.messages import Outcome, Overview
 from playout.server.runtime.game_compilation import FIRST_GAME, described_games
@@ -25,10 +27,11 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page, which its script keeps up to date."""
     described, missing = await source.archive.run_in_thread(described_games)
     descriptions = _as_data(tuple(described))
-    try:
+    stored: Sequence[MatchRow] = ()
+    popular: Sequence[str] = ()
+    with contextlib.suppress(WorkUnavailable):  # people can still play
         stored = await source.archive.latest_matches(RESULTS)
-    except WorkUnavailable:  # people can still play
-        stored = []
+        popular = await source.archive.most_played() or ()
     overview = source.hub.lobby_feed.overview()
     names = [each["name"] for each in descriptions]
     return await source.render(
@@ -37,11 +40,20 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         overview=overview,
         seeks=[seek for seek in overview.seeks if not seek.opponent],
         results=_results(overview, stored),
-        games=descriptions,
+        games=[{**each, "rank": _rank(popular, each["name"])} for each in descriptions],
+        groups={
+            name: title
+            for name, title in games.GROUPS.items()
+            if any(name in each["groups"] for each in descriptions)
+        },
         missing=missing,
         first_game=FIRST_GAME if FIRST_GAME in names else next(iter(names), None),
         data={"games": descriptions, "bots": to_builtins(source.hub.bots.offered)},
     )
+
+
+def _rank(popular: Sequence[str], game: str) -> int:
+    return popular.index(game) if game in popular else len(popular)
 
 
 @functools.lru_cache(1)

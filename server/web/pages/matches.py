@@ -2,6 +2,7 @@
 
 `/matches/ID`: a match, running or finished; `/matches/ID.pgn`: the same as a file;
 `/matches/ID/positions.json?ply=12&moves=3,5`: positions after moves that a person tries.
+`/matches/ID/rolls`: the rolls of a match with chance, with their luck, verified in the browser.
 """
 
 from __future__ import annotations
@@ -172,6 +173,8 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page of a match, or one of its files."""
     if len(request.path) == 2 and request.path[1] == "positions.json":
         return await _positions(source, request)
+    if len(request.path) == 2 and request.path[1] == "rolls":
+        return await _rolls(source, request)
     name = "/".join(request.path)
     if "." in name:
         return await _download(source.archive, name)
@@ -195,6 +198,28 @@ async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
     return await source.archive.run_in_thread(respond)
 
 
+async def _rolls(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The rolls of a match with their luck. Raises HttpError for a game without chance."""
+    data = await source.lookup.data(request.path[0])
+    if data.commitment is None:
+        raise HttpError(http.NOT_FOUND, f"match {data.match} has no rolls")
+    shown = {name: getattr(data, name) for name in ("commitment", "key", "match", "rolls")}
+    moves = [{"ply": each.ply, "player": each.player} for each in data.positions]
+    return await source.render(
+        "rolls.html",
+        request.language,
+        match=data,
+        data=msgspec.json.encode(shown | {"opening": data.opening, "positions": moves}),
+        luck=total_luck(data),
+    )
+
+
+def total_luck(data: MatchData) -> float | None:
+    """The luck of player 1 in all rolls, in points; None if it is not known."""
+    known = [each.luck for each in data.rolls or () if each.luck is not None]
+    return sum(known) if data.rolls is not None and len(known) == len(data.rolls) else None
+
+
 def _page(data: MatchData, policy: Policy, language: Language) -> HttpResponse:
     return render_page(
         "match.html",
@@ -206,6 +231,7 @@ def _page(data: MatchData, policy: Policy, language: Language) -> HttpResponse:
         reason=_reason(data, language),
         formats=_formats(data) if policy.stored else [],
         text=drawn(data.board, data.positions[-1].view),
+        luck=total_luck(data),
         modules=modules("match.js"),
         analysts=[bot.name for bot in by_strength(policy.offered)] if policy.analyses else [],
         analysis_s=policy.analysis_s,

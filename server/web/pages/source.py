@@ -163,5 +163,6 @@ def error_as_page(error: HttpError, language: Language) -> HttpResponse:
         http.INTERNAL_SERVER_ERROR: language.gettext("Something went wrong"),
     }
     title = titles.get(error.status, language.gettext("Invalid request"))
-    text = language.told(str(error))
+    told = language.told(str(error))
+    text = told + ("" if told.endswith((".", "。", "?", "!")) else ".")
     return render_page("error.html", language, error.status, title=title, text=text)

@@ -165,30 +165,35 @@ async def _sections(source: PageSource, record: TournamentRecord, language: Lang
     """The report as HTML, made in a thread and cached: for many entrants it takes seconds."""
 
     async def make() -> Markup:
-        return await source.archive.run_in_thread(lambda: _html(record, language))
+        def html() -> Markup:
+            names = [each.name for each in record.spec.entrants]
+            return report_html(record.report, lambda found: _link(record, names, found), language)
+
+        return await source.archive.run_in_thread(html)
 
     key = record.tournament, language.code
     return await source.sections.get(key, make, version=record.report)
 
 
-def _html(record: TournamentRecord, language: Language) -> Markup:
-    names = [each.name for each in record.spec.entrants]
+def _link(record: TournamentRecord, names: Sequence[str], entrants: CellEntrants) -> str:
+    """Return the address of a page on the entrants of a cell."""
+    if len(entrants) == 1:
+        if record.is_local:
+            return ""
+        return f"/players/{quote(names[entrants[0]], safe='')}"
+    one, other = entrants
+    query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}
+    return f"/matches?{urlencode(query)}"
 
-    def link(entrants: CellEntrants) -> str:
-        if len(entrants) == 1:
-            if record.is_local:
-                return ""
-            return f"/players/{quote(names[entrants[0]], safe='')}"
-        one, other = entrants
-        query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}
-        return f"/matches?{urlencode(query)}"
+
+def report_html(report: Report, link: writers.Link, language: Language) -> Markup:
+    """Return the charts and tables of a report, whose names and versions are escaped."""
 
     def tell(text: str) -> str:
         parts = [language.figure(language.told(each)) for each in text.split("; ")]
         return language.gettext("; ").join(parts)
 
-    # It escapes names and versions.
-    return Markup("\n".join(writers.sections(record.report, link, tell)))
+    return Markup("\n".join(writers.sections(report, link, tell)))
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:

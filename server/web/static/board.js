@@ -29,13 +29,16 @@ const OWNERS = ["", "first", "second"];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
 
+/** Whether the window is so wide that coordinates are smaller, as a MediaQueryList. */
+export const wideWindow = matchMedia("(min-width: 56rem)");
+
 /** Shows positions of one match, and takes moves by mouse, touch and keyboard.
  *
  * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
  * accessible name of the board), players (their names), choices (the place of buttons for moves
  * without cells, by default below the board), dice (the place of dice where the board has no room
- * for them), onChoose(action) (called for a move), confirms() (whether a second click plays a chosen
- * move).
+ * for them), onChoose(...actions) (called for a move, which has several actions if it is a long
+ * capture), confirms() (whether a second click plays a chosen move).
  */
 export class BoardView {
   #board;
@@ -63,7 +66,7 @@ export class BoardView {
   #ways = [];
   #mover = 1;
   #picked = [];
-  /** The legal move that was chosen and waits for a second click, null for none. */
+  /** The move that was chosen and waits for a second click, null for none. */
   #pending = null;
   #targets = new Set();
   /** The target that was tapped once and needs a second tap, -1 for none. */
@@ -90,6 +93,7 @@ export class BoardView {
     if (!options.small) {
       if (!options.choices) container.append(this.#buttons);
       this.#listen();
+      wideWindow.addEventListener("change", () => this.#svg.isConnected && this.#rebuild());
     }
     this.#build();
   }
@@ -144,8 +148,7 @@ export class BoardView {
   /** Show the board from the other side. */
   flip() {
     this.#flipped = !this.#flipped;
-    this.#build();
-    this.#draw();
+    this.#rebuild();
   }
 
   /** Tint cells by their shares, a Map from cell to 0..1, until the next position is shown. */
@@ -172,7 +175,12 @@ export class BoardView {
     this.#arrows.replaceChildren(...arrows.map(([from, to, share]) => this.#arrow(from, to, share)));
   }
 
-  // Drawn once.
+  // Drawn once, and again for another side or size.
+
+  #rebuild() {
+    this.#build();
+    this.#draw();
+  }
 
   #build() {
     const board = this.#board;
@@ -181,7 +189,7 @@ export class BoardView {
     const hasLabels = !small && !["heap", "scores"].includes(board.geometry);
     const [x, y, width, height] = this.#area();
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
-    const font = width * (matchMedia("(min-width: 56rem)").matches ? 0.022 : 0.032);
+    const font = width * (wideWindow.matches ? 0.022 : 0.032);
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
     const hasColumns = hasLabels && board.column_labels.some(Boolean);
     const hasPoints = hasLabels && board.geometry === "points";
@@ -565,12 +573,12 @@ export class BoardView {
     this.#setButtons();
     const cell = this.#cells.get(this.#picked.at(-1));
     const pictureOf = (kind) => this.#picture(pieceOf(this.#board.piece, `${this.#mover} ${kind}`));
-    this.#dialog = new MoveDialog(moves, cell.getBoundingClientRect(), pictureOf, (action) => {
+    this.#dialog = new MoveDialog(moves, cell.getBoundingClientRect(), pictureOf, (move) => {
       this.#dialog = null;
       if (this.#legalMoves !== legalMoves) return; // another position is shown now
       this.#picked = this.#firstPicked();
       this.#draw();
-      if (action !== undefined) this.#choose(action);
+      if (move) this.#choose(move);
     });
   }
 
@@ -582,34 +590,40 @@ export class BoardView {
   }
 
   /** Play a move, or wait for a second click if moves are confirmed. */
-  #choose(action) {
-    if (!this.#options.confirms?.()) return this.#options.onChoose?.(action);
-    this.#pending = this.#legalMoves.find((move) => move.action === action);
+  #choose(move) {
+    if (!this.#options.confirms?.()) return this.#play(move);
+    this.#pending = move;
     this.#draw();
+  }
+
+  #play({ action, actions = [] }) {
+    this.#options.onChoose?.(action, ...actions);
   }
 
   /** Play the move that waits if a cell is its last one; otherwise forget it. */
   #confirm(cell) {
-    const { action, cells } = this.#pending;
+    const move = this.#pending;
+    const { cells } = move;
     const isTarget = cell >= 0 && cells.length && targetOf(this.#board, new Set(cells.slice(-1)), cell) >= 0;
     this.#pending = null;
     this.#draw();
-    if (isTarget) this.#options.onChoose?.(action);
+    if (isTarget) this.#play(move);
     return isTarget;
   }
 
   /** Show the buttons of the move that waits. */
-  #showPending({ action, name }) {
-    const play = this.#button(gettext("Play %(move)s", { move: told(name) }), () => this.#options.onChoose?.(action));
+  #showPending(move) {
+    const play = this.#button(gettext("Play %(move)s", { move: told(move.name) }), () => this.#play(move));
     const cancel = this.#button(gettext("Cancel"), () => this.#confirm(-1), "button");
     this.#setButtons(play, cancel);
   }
 
   /** Show buttons for moves that cannot be completed by clicking a cell. */
   #showButtons(moves) {
-    const buttons = moves.map(({ action, name }) => {
+    const buttons = moves.map((move) => {
+      const { name } = move;
       const text = told(name.charAt(0).toUpperCase() + name.slice(1));
-      return this.#button(text, () => this.#choose(action), PLAIN.includes(name) ? "button" : undefined);
+      return this.#button(text, () => this.#choose(move), PLAIN.includes(name) ? "button" : undefined);
     });
     if (this.#done.length) buttons.push(this.#button(gettext("Take back"), () => this.#click(-1), "button"));
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
@@ -828,10 +842,10 @@ export class BoardView {
     if (this.#pending && this.#confirm(cell)) return;
     const target = this.#targetAt(cell);
     if (target < 0 && this.#picked.length === 0) return;
-    const { action, picked } = pick(this.#ways, this.#picked, target < 0 ? cell : target);
+    const { move, picked } = pick(this.#ways, this.#picked, target < 0 ? cell : target);
     this.#picked = picked?.length ? picked : this.#firstPicked();
     this.#draw();
-    if (action !== undefined) this.#choose(action);
+    if (move) this.#choose(move);
   }
 
   #press(event, cell) {

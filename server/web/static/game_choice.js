@@ -2,15 +2,27 @@
 
 import "./dice_boards.js";
 import { html } from "./elements.js";
+import { read, write } from "./storage.js";
 import { newBoard } from "./text_board.js";
-import { told } from "./texts.js";
+import { ngettext, told } from "./texts.js";
 import { partsOfSpec } from "./wording.js";
 
 const find = (id) => document.getElementById(id);
 
+/** How many games of the last matches are remembered. */
+const RECENT = 8;
+
+const nameOf = (tile) => tile.querySelector("input").value;
+const namesIn = (key) => JSON.parse(read(key) ?? "[]");
+
 export class GameChoice {
   #choices = find("new-games");
   #games;
+  /** The value of the button of a group, "" for all games. */
+  #group = "";
+  /** Names of games that the browser keeps. */
+  #recent = namesIn("recent-games");
+  #favourites = namesIn("favourite-games");
 
   /** `games`: the name, description and parameters of each; `onPlay` is called for a match at once. */
   constructor(games, onPlay) {
@@ -22,22 +34,77 @@ export class GameChoice {
       if (button.value !== this.#name) this.choose(button.value);
       onPlay();
     });
-    find("game-search").addEventListener("input", ({ target }) => this.#search(target.value));
+    find("game-search").addEventListener("input", () => this.#filter());
+    find("groups").addEventListener("click", ({ target }) => target.closest("button") && this.#chooseGroup(target.value));
+    find("favourite").addEventListener("click", () => this.#switchFavourite());
     find("game-search").addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
     this.#showChosen();
+    this.#filter();
     this.#draw();
   }
 
-  /** Show the games whose name, here or in English, has these words; choose the first if one is left. */
-  #search(text) {
-    const words = text.trim().toLowerCase().split(/\s+/);
-    const found = [...this.#choices.children].filter((each) => {
-      const name = each.querySelector("input").value;
-      const names = `${each.querySelector(".title").textContent} ${name.replaceAll("_", " ")}`.toLowerCase();
-      each.hidden = !words.every((word) => names.includes(word));
-      return !each.hidden;
+  /** Show how many matches of each game are being played. */
+  showPlaying(matches) {
+    for (const tile of this.#tiles) {
+      const num = matches[nameOf(tile)] ?? 0;
+      const [text, shown] = [ngettext("%(num)s match", "%(num)s matches", num), tile.querySelector(".playing")];
+      shown.hidden = num === 0;
+      shown.title = text;
+      shown.replaceChildren(html("span", { "aria-hidden": "true" }, String(num)), html("span", { class: "visually-hidden" }, text));
+    }
+  }
+
+  /** Remember that a match of a game, a specification, was asked for. */
+  noteUse(spec) {
+    const { name } = partsOfSpec(spec);
+    this.#recent = [name, ...this.#recent.filter((each) => each !== name)].slice(0, RECENT);
+    write("recent-games", JSON.stringify(this.#recent));
+    this.#filter();
+  }
+
+  #switchFavourite() {
+    const others = this.#favourites.filter((each) => each !== this.#name);
+    this.#favourites = others.length < this.#favourites.length ? others : [...others, this.#name];
+    write("favourite-games", JSON.stringify(this.#favourites));
+    this.#showFavourite();
+    this.#filter();
+  }
+
+  #showFavourite() {
+    find("favourite").setAttribute("aria-pressed", this.#favourites.includes(this.#name));
+    for (const tile of this.#tiles) tile.classList.toggle("is-favourite", this.#favourites.includes(nameOf(tile)));
+  }
+
+  #chooseGroup(group) {
+    this.#group = group;
+    this.#filter();
+  }
+
+  /** Show the games of the chosen group whose name, here or in English, has the words of the search;
+   * choose the first if a search leaves one. */
+  #filter() {
+    const words = find("game-search").value.trim().toLowerCase().split(/\s+/);
+    const listed = (names) => names.filter((name) => this.#games.has(name));
+    const chosen = { favourites: listed(this.#favourites), recent: listed(this.#recent) };
+    if (chosen[this.#group]?.length === 0) this.#group = "";
+    const found = this.#tiles.filter((tile) => {
+      const name = nameOf(tile);
+      const names = `${tile.querySelector(".title").textContent} ${name.replaceAll("_", " ")}`.toLowerCase();
+      const isInGroup = chosen[this.#group]?.includes(name) ?? (!this.#group || tile.dataset.groups.split(" ").includes(this.#group));
+      tile.hidden = !(isInGroup && words.every((word) => names.includes(word)));
+      return !tile.hidden;
     });
-    if (found.length === 1) this.choose(found[0].querySelector("input").value);
+    for (const button of find("groups").children) {
+      button.setAttribute("aria-pressed", button.value === this.#group);
+      if (button.value in chosen) button.hidden = chosen[button.value].length === 0;
+    }
+    for (const each of this.#choices.querySelectorAll(".skeleton")) each.hidden = Boolean(this.#group || words[0]);
+    find("no-games").hidden = found.length > 0;
+    if (found.length === 1 && words[0]) this.choose(nameOf(found[0]));
+  }
+
+  get #tiles() {
+    return [...this.#choices.querySelectorAll(":scope > :not(.skeleton)")];
   }
 
   /** The specification of the game: its name, and the parameters that differ from their defaults. */
@@ -90,6 +157,7 @@ export class GameChoice {
     find("new-title").textContent = told(this.#games.get(this.#name).title);
     find("new-rules").href = `/games/${encodeURIComponent(this.#name)}`;
     this.#showColours();
+    this.#showFavourite();
   }
 
   /** Show the colours of the players of this game beside the choice of the seat. */

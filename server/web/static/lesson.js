@@ -35,7 +35,7 @@ export class Lesson {
   #ply = -1;
   /** What the server knows of moves after the position before the mistake. */
   #own = null;
-  /** The move that the person tries, null for none; `isBest` asks for the bot's move instead. */
+  /** The actions of the move that the person tries, null for none; `isBest` asks for the bot's move instead. */
   #tried = null;
   #isBest = false;
   #text = "";
@@ -76,10 +76,10 @@ export class Lesson {
     else this.#open();
   }
 
-  /** Try a move. Returns false if no mistake is shown. */
-  play(action) {
+  /** Try a move of one action or several. Returns false if no mistake is shown. */
+  play(actions) {
     if (!this.isHere) return false;
-    this.#try(action);
+    this.#try(actions);
     return true;
   }
 
@@ -174,13 +174,13 @@ export class Lesson {
     }
   }
 
-  async #try(action) {
-    this.#tried = action;
-    this.#own.set(this.#own.ply, [action]);
+  async #try(actions) {
+    this.#tried = actions;
+    this.#own.set(this.#own.ply, actions);
     this.#text = gettext("The bot thinks about your move …");
     this.#hooks.onChange();
     const here = await this.#load();
-    if (action === this.#tried && here) {
+    if (actions === this.#tried && here) {
       if (here.to_move === 0) this.#judge(rateOf(here.winner, this.mover));
       else this.#ask(here.actions);
     }
@@ -225,7 +225,7 @@ export class Lesson {
     const played = this.#record.positions[ply];
     const move = this.#own.here.positions.at(-1).view.name;
     const values = { move, played: played.view.name, percent: percent(rate) };
-    if (this.#tried === played.action) this.#text = gettext("%(move)s is the move of the match.", values);
+    if (this.#tried.every((action, at) => this.#record.positions[ply + at]?.action === action)) this.#text = gettext("%(move)s is the move of the match.", values);
     else if (rate > best - EQUAL) {
       this.#text = gettext("Well done: %(move)s is as good as the bot's choice, %(percent)s to win.", values);
     } else if (rate > was + EQUAL) {

@@ -107,7 +107,9 @@ const handlers = {
 
 function show() {
   const { players, matches, outcomes, totals } = overview;
-  for (const [name, number] of Object.entries(totals)) find(`total-${name}`).textContent = number;
+  const { games, ...numbers } = totals;
+  for (const [name, number] of Object.entries(numbers)) find(`total-${name}`).textContent = number;
+  newMatch.showPlaying(games);
   boards.show(matches);
   const others = totals.matches - matches.size;
   const text = ngettext("%(num)s more match is being played.", "%(num)s more matches are being played.", others);

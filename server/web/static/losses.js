@@ -3,6 +3,21 @@
 /** At most so many moves are marked, each of which lost at least so much. */
 const [MOST, LEAST] = [3, 0.1];
 
+/** The signs of moves that lost much, and how much they lost at least. */
+const SIGNS = [
+  ["??", 0.3],
+  ["?", 0.2],
+  ["?!", LEAST],
+];
+
+/** All moves that lost much, with the sign that annotators give them. With dice there are none: a
+ * difference of win rates is luck, too. */
+export function signedLosses(record) {
+  if (record.board?.has_chance) return [];
+  const signOf = (loss) => SIGNS.find(([, least]) => loss >= least)[0];
+  return largestLosses(record, Infinity).map((each) => ({ ...each, sign: signOf(each.loss) }));
+}
+
 /** The `most` moves that lost the most, [{ply, player, loss}], the largest loss first. `loss` is by how much
  * the mover's win rate fell. If one bot has judged the positions, it says so; otherwise each player,
  * whose win rate was lower at the next move. */

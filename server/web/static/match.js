@@ -3,15 +3,17 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
+import { wideWindow } from "./board.js";
 import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
-import { largestLosses } from "./losses.js";
+import { largestLosses, signedLosses } from "./losses.js";
 import { MatchRecord } from "./match_record.js";
 import {
   announcement,
   closingText,
+  luckText,
   noteText,
   offerText,
   parseMove,
@@ -21,7 +23,7 @@ import {
   statusText,
   takebackText,
 } from "./match_text.js";
-import { withMove } from "./move_selection.js";
+import { withMove, withWays } from "./move_selection.js";
 import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
@@ -77,6 +79,8 @@ class MatchPage {
   /** When that move was sent, and the position as it is drawn meanwhile. */
   #sentAt = 0;
   #sentView = null;
+  /** The actions that follow the move that was sent, and the ply of the first of them. */
+  #further = { ply: -1, actions: [] };
   /** A move whose connection was lost before the server confirmed it: {ply, action}. */
   #unconfirmed = null;
   /** The players that are not connected, by seat: until when they may come back, null for no limit. */
@@ -106,7 +110,7 @@ class MatchPage {
       choices: part("choices"),
       dice: part("dice"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
-      onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
+      onChoose: (...actions) => this.#counting?.choose(actions[0]) || this.#lesson?.play(actions) || this.#study.play(actions) || this.#play(...actions),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
@@ -129,8 +133,7 @@ class MatchPage {
     part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
-    page.style.setProperty("--aspect", this.#board.aspect);
-    page.classList.toggle("is-wide", this.#board.aspect > WIDE);
+    fitBoard(page, this.#board);
     const { isSlow } = this.#record;
     keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
@@ -249,13 +252,16 @@ class MatchPage {
     part("entry-fault").textContent = fault ?? "";
     if (!move) return field.select();
     field.value = "";
-    this.#play(move.action);
+    this.#play(move.action, ...(move.actions ?? []));
   }
 
-  async #play(action) {
+  /** Play a move; `actions` follow it in a capture of several pieces. */
+  async #play(action, ...actions) {
     this.#go(Infinity);
     const { board, last, legalMoves, positions, seat } = this.#record;
-    const { cells } = legalMoves.find((each) => each.action === action) ?? { cells: [] };
+    const isChosen = (each) => each.action === action && (each.actions ?? []).join() === actions.join();
+    const { cells } = withWays(legalMoves).find(isChosen) ?? { cells: [] };
+    this.#further = { ply: last + 1, actions };
     this.#sent = last;
     this.#sentAt = seconds();
     this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
@@ -266,8 +272,16 @@ class MatchPage {
       this.#unconfirmed = { ply: last, action };
       return;
     }
+    if (this.#sent !== last) return; // the next action of the move is on its way
     this.#sent = -1;
     this.#show();
+  }
+
+  /** Play the next action of a move of several, if this is its turn. */
+  #playFurther() {
+    const { ply, actions: [action, ...others] } = this.#further;
+    const { last, legalMoves } = this.#record;
+    if (ply === last && legalMoves.some((each) => each.action === action)) this.#play(action, ...others);
   }
 
   /** Pass where nothing else is possible, after the roll was seen. */
@@ -399,7 +413,7 @@ class MatchPage {
     this.#unconfirmed = null;
     if (move) this.#sent = -1;
     if (move && event.seat && event.moves.length === move.ply && event.to_move === event.seat) {
-      queueMicrotask(() => this.#play(move.action));
+      queueMicrotask(() => this.#play(move.action, ...this.#further.actions));
     }
     this.#browser.extend(this.#record.last);
     this.#isConnected = true;
@@ -419,6 +433,7 @@ class MatchPage {
     this.#show();
     if (this.#record.toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
     this.#announceMove(event, this.#record.positions[before].view);
+    this.#playFurther();
   }
 
   #takenBack(event) {
@@ -535,8 +550,9 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     const mayTry = record.over || !record.players.includes(session()?.name);
-    this.#study.show(ply, mayTry, record.over || (mayTry && !record.isWithheld));
     this.#lesson?.draw(ply);
+    const isLesson = this.#lesson?.isHere ?? false;
+    this.#study.show(ply, mayTry, !isLesson && (record.over || (mayTry && !record.isWithheld)));
     const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
@@ -550,8 +566,9 @@ class MatchPage {
       this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
     if (mayPlay && record.mustPass) this.#passSoon();
-    this.#moves.show(record, ply);
-    this.#showAnalysis(position);
+    const signs = this.#areRatesShown ? signedLosses(record) : [];
+    this.#moves.show(record, ply, new Map(signs.map((each) => [each.ply, each.sign])));
+    this.#showAnalysis(position, isLesson);
     this.#study.draw();
     this.#counting?.show(isLast);
     if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
@@ -561,6 +578,7 @@ class MatchPage {
     const shown = live && !tried ? "" : plyText(record, ply, tried);
     setText(part("note"), shown);
     setText(part("score"), noteText(position.view.note));
+    if (record.board.has_chance) this.#showLuck(ply);
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
       const prisoners = this.#prisonersOf?.(record.positions, ply, seat);
@@ -581,18 +599,35 @@ class MatchPage {
     document.title = news ? `${news} · ${this.#title}` : this.#title;
   }
 
-  /** Players see the analyses when the match is over, others at once. */
-  #showAnalysis(position) {
+  /** The luck of the roll that led to a position of a finished match. */
+  #showLuck(ply) {
+    const record = this.#record;
+    part("rolls").hidden = !record.over;
+    const roll = record.rolls.find((each) => each.ply === ply - 1);
+    const values = roll?.luck === undefined ? null : { name: record.players[0], luck: luckText(roll.luck) };
+    setText(part("roll-luck"), values ? gettext("Luck of %(name)s in this roll: %(luck)s", values) : "");
+  }
+
+  /** Are there analyses to show? Players see them when the match is over, others at once. */
+  get #areRatesShown() {
     const record = this.#record;
     const isPlayer = record.players.includes(session()?.name);
-    const isKnown = record.rates().some(({ length }) => length);
-    part("win-rates").hidden = !isKnown || (isPlayer && !record.over);
+    return record.rates().some(({ length }) => length) && (record.over || !isPlayer);
+  }
+
+  /** Show the win rates, and what the bots said; a lesson hides that, as it names the best moves. */
+  #showAnalysis(position, isLesson) {
+    const record = this.#record;
+    part("win-rates").hidden = !this.#areRatesShown;
+    const isBelow = part("win-rates").parentElement === part("board-place");
+    if (record.judge && !isBelow) part("board-place").append(part("win-rates"));
+    part("analysis-of-bots").hidden = isLesson || !this.#areRatesShown || !position.info;
     if (part("win-rates").hidden) return;
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
     setText(part("judge"), gettext("says %(name)s", { name: record.judge }));
     this.#showLosses();
     this.#graph.show(record, this.#browser.ply);
-    this.#analysis.show(position, record.players);
+    if (!isLesson) this.#analysis.show(position, record.players);
   }
 
   /** The moves that lost the most, which lead to the positions before them. */
@@ -633,6 +668,13 @@ class MatchPage {
     announced.append(html("p", {}, text));
     if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
+}
+
+/** Give a board the room that its proportions need, also after they have changed with the window. */
+function fitBoard(page, board) {
+  page.style.setProperty("--aspect", board.aspect);
+  page.classList.toggle("is-wide", board.aspect > WIDE);
+  wideWindow.addEventListener("change", () => fitBoard(page, board), { once: true });
 }
 
 function setText(element, text) {

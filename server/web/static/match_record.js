@@ -29,6 +29,9 @@ export class MatchRecord {
     this.isWithheld = data.withheld ?? false;
     /** The number of moves that were made for the players. */
     this.opening = data.opening ?? 0;
+    /** The rolls of a match that had ended when the page was loaded, {ply, luck}: `ply` is the number of the
+     * move, and the luck is that of player 1. */
+    this.rolls = data.rolls ?? [];
     /** The bot that judges the positions for this person, "" for none. */
     this.judge = "";
     /** How many people watch. */

@@ -1,5 +1,6 @@
 // Parses typed moves, and describes moves and results. Uses no element of a page.
 
+import { withWays } from "./move_selection.js";
 import { gettext, listText, ngettext, numberText, told } from "./texts.js";
 
 const LISTED = 12;
@@ -30,7 +31,8 @@ export function parseMove(text, legalMoves) {
   if (!wanted) return { fault: gettext("Type a move first.") };
   const words = (name) => name.toLowerCase().split(/\s+/).toSorted().join(" ");
   const isWanted = ({ name }) => words(name) === words(wanted);
-  const move = legalMoves.find(({ name }) => name === wanted) ?? legalMoves.find(isWanted);
+  const all = withWays(legalMoves);
+  const move = all.find(({ name }) => name === wanted) ?? all.find(isWanted);
   if (move) return { move };
   const names = legalMoves.slice(0, LISTED).map(({ name }) => name);
   const values = { text: wanted.slice(0, 20), moves: listText(names), num: legalMoves.length - LISTED };
@@ -166,6 +168,11 @@ export function closingText({ seconds, kept }) {
 export function sentence(text) {
   const ended = /[.!?…。]$/.test(text) ? text : gettext("%(text)s.", { text });
   return `${ended.charAt(0).toUpperCase()}${ended.slice(1)}`;
+}
+
+/** A luck in points, with its sign. */
+export function luckText(luck) {
+  return `${luck < 0 ? "−" : "+"}${numberText(Math.abs(luck), 3)}`;
 }
 
 /** A rate from 0 to 1 as a percentage. */

@@ -14,7 +14,7 @@ export class MoveDialog {
   #dialog;
 
   /** Opens the dialog at `box`, the rectangle of a cell. `pictureOf(kind)` draws a piece.
-   * `onClose(action)` is called once, with undefined if no move was chosen. */
+   * `onClose(move)` is called once, with undefined if none was chosen. */
   constructor(moves, box, pictureOf, onClose) {
     const letterOf = ({ name }) => /=([QNRB])/.exec(name)?.[1];
     const orderOf = (move) => Object.keys(PROMOTED).indexOf(letterOf(move));
@@ -31,7 +31,7 @@ export class MoveDialog {
     this.#dialog.style.setProperty("--cell", `${box.width}px`);
     this.#dialog.addEventListener("close", () => {
       this.#dialog.remove();
-      onClose(ordered[this.#dialog.returnValue]?.action);
+      onClose(ordered[this.#dialog.returnValue]);
     });
     this.#dialog.addEventListener("keydown", (event) => this.#press(event));
     document.body.append(this.#dialog);

@@ -17,8 +17,9 @@ export class MoveList {
     list.replaceChildren();
   }
 
-  /** Show the moves of a match, and mark the one that led to position `ply`. */
-  show(record, ply) {
+  /** Show the moves of a match, with their signs, as in "Qxa3??", by ply, and mark the one that led to
+   * position `ply`. */
+  show(record, ply, signs = new Map()) {
     const { positions } = record;
     for (const button of this.#buttons.splice(positions.length - 1)) {
       if (button.previousElementSibling) button.remove();
@@ -28,6 +29,12 @@ export class MoveList {
       if (record.isStep(at)) this.#appendStep(at, record, positions);
       else this.#append(at, record, positions[at]);
     }
+    this.#buttons.forEach((button, at) => {
+      const sign = signs.get(at + 1);
+      if (button.dataset.sign === sign) return;
+      if (sign) button.dataset.sign = sign;
+      else delete button.dataset.sign;
+    });
     this.#mark(this.#buttons[ply - 1] ?? null);
   }
 

@@ -1,13 +1,16 @@
 // Selects a move by clicks on one cell after another. Uses no element of a page.
 //
-// A legal move is {action, name, cells, ways}: the cells to click, in order, and other such cells.
-// `picked` are the cells that were clicked so far.
+// A legal move is {action, name, cells, ways, sequences}: the cells to click, in order, other such
+// cells, and moves of several actions that begin with it. `picked` are the cells that were clicked so
+// far.
 
 import { withDice } from "./pieces.js";
 
-/** Each of the legal moves once for each way to click it. */
+/** Each of the legal moves once for each way to click it, and the sequences that begin with it, with
+ * their further `actions`. */
 export function withWays(legalMoves) {
-  return legalMoves.flatMap((move) => [move, ...(move.ways ?? []).map((cells) => ({ ...move, cells }))]);
+  const others = ({ ways = [], sequences = [] }) => [...ways.map((cells) => ({ cells })), ...sequences];
+  return legalMoves.flatMap((move) => [move, ...others(move).map((other) => ({ ...move, ...other }))]);
 }
 
 /** A position as it is drawn while the server has not confirmed a move of `player` by clicks on `cells`:
@@ -38,7 +41,7 @@ export function nextCells(legalMoves, picked = []) {
   return new Set(longer(legalMoves, picked).map((move) => move.cells[picked.length]));
 }
 
-/** The result of a click: {action} if it completes the only move that is left, otherwise {picked},
+/** The result of a click: {move} if it completes the only move that is left, otherwise {picked},
  * the cells that are picked now. A click on another cell that could have been the last one replaces
  * it, and one on a first cell of another move starts again there. */
 export function pick(legalMoves, picked, cell) {
@@ -52,7 +55,7 @@ export function pick(legalMoves, picked, cell) {
   const now = [...picked, cell];
   const complete = exact(legalMoves, now);
   if (complete.length === 1 && longer(legalMoves, now).length === 0) {
-    return { action: complete[0].action };
+    return { move: complete[0] };
   }
   return { picked: now };
 }

@@ -89,6 +89,11 @@ export class NewMatchForm {
     this.#opponent.showPlayers(players);
   }
 
+  /** Show how many matches of each game are being played. */
+  showPlaying(matches) {
+    this.#game.showPlaying(matches);
+  }
+
   /** Accept an open seek or a challenge; a failure is shown in `error`. */
   accept({ seek, game, clock, rated, name, seat }, error) {
     if (this.isWaiting && this.#accepted === seek) return; // a double click
@@ -100,6 +105,7 @@ export class NewMatchForm {
   /** Send a request and wait for its match; it takes the place of an earlier request. */
   async #send(request, error) {
     this.#cancelSeek();
+    this.#game.noteUse(request.game);
     this.#request = request;
     this.#error = error;
     error.textContent = "";
@@ -207,7 +213,9 @@ export class NewMatchForm {
   }
 
   #showOwnClock() {
-    find("own-clock").hidden = this.#form.elements.clock.value !== "";
+    const isOwn = this.#form.elements.clock.value === "";
+    find("own-clock").hidden = !isOwn;
+    find("new-own-clock").required = isOwn; // the browser asks for it
   }
 
   #showRated(guest) {

@@ -10,7 +10,7 @@ export class Overview {
   seeks = new Map();
   matches = new Map();
   outcomes = [];
-  totals = { humans: 0, bots: 0, spectators: 0, seeks: 0, matches: 0 };
+  totals = { humans: 0, bots: 0, spectators: 0, seeks: 0, matches: 0, games: {} };
 
   /** Apply an event. Returns false if it is neither an `overview` nor `news`. */
   apply(event) {

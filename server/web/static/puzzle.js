@@ -135,7 +135,7 @@ class PuzzlePage {
       label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
       players: [gettext("Player 1"), gettext("Player 2")],
       choices: part("choices"),
-      onChoose: (action) => this.#choose(action),
+      onChoose: (...actions) => this.#choose(actions),
     });
     part("puzzle").style.setProperty("--aspect", this.#board.aspect);
     part("puzzle").classList.toggle("is-wide", this.#board.aspect > WIDE);
@@ -149,9 +149,9 @@ class PuzzlePage {
     part("facts").textContent = ngettext("A win in %(num)s turn, %(rated)s", "A win in %(num)s turns, %(rated)s", turns, values);
   }
 
-  #choose(action) {
+  #choose(actions) {
     this.#board.show(this.#state.positions[this.#at].view); // until the server answers
-    this.#load(this.#state.puzzle, [...this.#moves, action]);
+    this.#load(this.#state.puzzle, [...this.#moves, ...actions]);
   }
 
   /** Show the positions from number `first` on, one after the other. */

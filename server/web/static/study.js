@@ -88,10 +88,10 @@ export class Study {
     this.#ask();
   }
 
-  /** Try a move. Returns false if no moves are tried here. */
-  play(action) {
+  /** Try a move of one action or several. Returns false if no moves are tried here. */
+  play(actions) {
     if (!this.#isTrying) return false;
-    this.#try([...this.#own.actions, action]);
+    this.#try([...this.#own.actions, ...actions]);
     return true;
   }
 

@@ -2,11 +2,13 @@
 // positions: all are those of player 1 winning.
 
 import { svg } from "./elements.js";
-import { largestLosses } from "./losses.js";
+import { signedLosses } from "./losses.js";
 import { percent } from "./match_text.js";
 import { gettext } from "./texts.js";
 
-const [WIDTH, HEIGHT] = [400, 120];
+const HEIGHT = 120;
+/** The room beside and above the curves. */
+const [BESIDE, ABOVE] = [4, 6];
 /** The width is at least this many plies: the curve of a shorter match does not fill it. */
 const FEWEST_PLIES = 10;
 const SERIES = ["player-1", "player-2", "judge"];
@@ -17,6 +19,9 @@ export class WinRateGraph {
   #element;
   #curves = SERIES.map((name) => svg("path", { class: `rate ${name}` }));
   #losses = svg("g", { class: "losses" });
+  #middle = svg("path", { class: "middle" });
+  #frame = svg("path", { class: "frame" });
+  #width = 400;
   #points = svg("g");
   #cursor = svg("line", { class: "cursor", y1: 0, y2: HEIGHT });
   #record = null;
@@ -26,13 +31,23 @@ export class WinRateGraph {
   constructor(element, onGo, onValue) {
     this.#element = element;
     this.#onValue = onValue;
-    element.setAttribute("viewBox", `-4 -6 ${WIDTH + 8} ${HEIGHT + 12}`);
-    const middle = svg("path", { class: "middle", d: `M0 ${HEIGHT / 2}H${WIDTH}` });
-    const frame = svg("path", { class: "frame", d: `M0 0H${WIDTH}M0 ${HEIGHT}H${WIDTH}` });
-    element.replaceChildren(frame, middle, this.#cursor, ...this.#curves, this.#losses, this.#points);
+    element.replaceChildren(this.#frame, this.#middle, this.#cursor, ...this.#curves, this.#losses, this.#points);
+    new ResizeObserver(() => this.#resize()).observe(element);
+    this.#resize();
     element.addEventListener("click", (event) => onGo(this.#plyAt(event)));
     element.addEventListener("pointermove", (event) => this.#showValue(this.#plyAt(event)));
     element.addEventListener("pointerleave", () => this.#showValue(this.#ply));
+  }
+
+  /** Take the proportions of the element, so that nothing is distorted. */
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.#element;
+    if (width && height) this.#width = ((HEIGHT + 2 * ABOVE) * width) / height - 2 * BESIDE;
+    const full = this.#width + 2 * BESIDE;
+    this.#element.setAttribute("viewBox", `${-BESIDE} ${-ABOVE} ${full} ${HEIGHT + 2 * ABOVE}`);
+    this.#middle.setAttribute("d", `M0 ${HEIGHT / 2}H${this.#width}`);
+    this.#frame.setAttribute("d", `M0 0H${this.#width}M0 ${HEIGHT}H${this.#width}`);
+    if (this.#record) this.show(this.#record, this.#ply);
   }
 
   /** Draw the rates of a match, and a cursor at `ply`. */
@@ -50,7 +65,7 @@ export class WinRateGraph {
         .map(({ ply: x, rate }) => this.#point(x, rate, SERIES[at])),
     );
     this.#points.replaceChildren(...here);
-    this.#losses.replaceChildren(...largestLosses(record).map((loss) => this.#mark(loss, series)));
+    this.#losses.replaceChildren(...signedLosses(record).map((loss) => this.#mark(loss, series)));
     this.#cursor.setAttribute("x1", this.#x(ply));
     this.#cursor.setAttribute("x2", this.#x(ply));
     this.#element.setAttribute("aria-valuemax", record.last);
@@ -64,11 +79,12 @@ export class WinRateGraph {
   }
 
   /** A triangle at a move that lost much, where the curve of those who say so is at this ply. */
-  #mark({ ply, player }, series) {
+  #mark({ ply, player, sign }, series) {
     const points = series[2].length > 1 ? series[2] : series[player - 1];
     const { rate } = points.find((point) => point.ply === ply);
     const place = `translate(${this.#x(ply)} ${y(rate)})`;
-    return svg("path", { class: `player-${player}`, d: "M0 -5L6 5H-6z", transform: place });
+    const title = svg("title", {}, `${this.#record.positions[ply].view.name}${sign}`);
+    return svg("path", { class: `player-${player}`, d: "M0 -5L6 5H-6z", transform: place }, title);
   }
 
   #showValue(ply) {
@@ -76,13 +92,13 @@ export class WinRateGraph {
   }
 
   #x(ply) {
-    return (WIDTH * ply) / this.#span();
+    return (this.#width * ply) / this.#span();
   }
 
   #plyAt({ clientX }) {
     const { left, width } = this.#element.getBoundingClientRect();
-    const x = ((clientX - left) / width) * (WIDTH + 8) - 4;
-    return Math.max(0, Math.min(Math.round((x / WIDTH) * this.#span()), this.#record.last));
+    const x = ((clientX - left) / width) * (this.#width + 2 * BESIDE) - BESIDE;
+    return Math.max(0, Math.min(Math.round((x / this.#width) * this.#span()), this.#record.last));
   }
 
   #span() {

@@ -83,6 +83,14 @@ def test_a_committed_working_tree_is_the_same_version(made: BotRepository) -> No
     assert around(made.top).working_tree() == dirty, "the conditions are no part of a version"
 
 
+def test_files_of_tools_are_no_part_of_a_version(made: BotRepository) -> None:
+    clean = around(made.top).working_tree()
+    made.write({"__pycache__/bot.cpython-311.pyc": "1", "lib/.DS_Store": "2", "bot.py~": "3"})
+    assert around(made.top).working_tree() == clean
+    assert around(made.top).tree(made.commit({})) == clean
+    assert files(around(made.top), clean) == BOT
+
+
 def test_a_repository_without_a_commit_has_a_working_tree(tmp_path: Path) -> None:
     made = BotRepository(tmp_path / "bot")
     made.write(BOT)

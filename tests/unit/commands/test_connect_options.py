@@ -12,6 +12,7 @@ from playout.commands.connect_options import (
     AccountChoice,
     ServerAddress,
     account_options,
+    own_account_options,
     server_option,
     server_options,
 )
@@ -78,3 +79,10 @@ def test_a_guest_has_no_token() -> None:
     assert isinstance(found, dict)
     with pytest.raises(click.UsageError, match="--token-file needs an account"):
         found["account"].saved(server)
+
+
+def test_an_account_that_cannot_be_a_guest_has_a_name() -> None:
+    found = given(own_account_options, "--name", "Ada")
+    assert found == {"account": AccountChoice("Ada", guest=False)}
+    assert "No such option" in str(given(own_account_options, "--name", "Ada", "--guest"))
+    assert "Missing option '--name'" in str(given(own_account_options))

@@ -135,6 +135,8 @@ def test_the_overview_has_changes_in_a_day_and_the_last_position(tmp_path: Path)
     found = overview(f"sqlite:///{tmp_path / 'playout.db'}", ["nim"], now)
     for rows in (found.standings, found.games["nim"]):
         assert {each.name: each.day_ago for each in rows} == {"Ada": 1450.0, "Bob": 1500.0}
+        (trend,) = (each.trend for each in rows if each.name == "Ada")
+        assert (len(trend), trend[0], trend[3], trend[-1]) == (7, 1400.0, 1450.0, 1500.0)
     assert found.shown
     assert found.shown.match == found.matches[0]
     assert len(found.shown.view.cells) == found.shown.board.rows * found.shown.board.columns

@@ -546,6 +546,14 @@ def test_an_idle_match_continues_after_an_offer() -> None:
     assert [each.offer for each in only(bot.inbox, Started).offers] == ["takeback"]
 
 
+def test_a_stopping_server_waits_for_no_stored_idle_match() -> None:
+    harness = host(stored=True)
+    ann, _ = idle(harness, 2)
+    harness.do(harness.hub.stop(harness.now, grace_s=600.0))
+    assert harness.stopped == 1
+    assert not ann.heard(Ended)
+
+
 def test_an_idle_match_without_a_move_ends_when_its_player_leaves() -> None:
     harness = host()
     ann, match = idle(harness)

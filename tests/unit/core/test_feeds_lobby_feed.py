@@ -52,7 +52,7 @@ def test_an_overview_has_players_seeks_matches_and_outcomes() -> None:
     assert overview.outcomes == (
         Outcome(over, GAME, ("Ann", "Bob"), 5, 1, Reason.RULES, "Ann won"),
     )
-    assert overview.totals == LobbyTotals(humans=1, bots=2, spectators=1, seeks=1, matches=1)
+    assert overview.totals == LobbyTotals(1, 2, 1, 1, 1, {"tic_tac_toe": 1})
 
 
 def test_subscribers_are_sent_news_once_a_second() -> None:
@@ -66,7 +66,7 @@ def test_subscribers_are_sent_news_once_a_second() -> None:
     harness.wait(TICK_S)
     (news,) = heard(eve)
     assert [each.match for each in news.began] == [match]
-    assert news.totals == LobbyTotals(humans=0, bots=2, spectators=1, seeks=0, matches=1)
+    assert news.totals == LobbyTotals(0, 2, 1, 0, 1, {"tic_tac_toe": 1})
     assert news.came == news.left == news.opened == news.closed == news.gone == ()
     ann.say(Resign(match=match))
     bob.hang_up()

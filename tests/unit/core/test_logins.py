@@ -124,6 +124,7 @@ def test_a_device_is_logged_out_and_its_match_waits() -> None:
     match = match_between(phone, bob)
     last = ada.ask(ListLogins(), LoginList).logins[-1]
     assert ada.refused(EndLogins(login="other")) is Code.INVALID
+    assert ada.refused(EndLogins(login="")) is Code.INVALID
     code = phone.ask(MakeCode(), LoginCode).code
     assert ada.ask(EndLogins(login=last.login), Ok)
     assert log_in(harness, code).code is Code.BAD_TOKEN

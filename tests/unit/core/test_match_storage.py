@@ -190,7 +190,7 @@ def test_a_full_database_stores_no_analysis_and_begins_no_match() -> None:
     assert match_between(ann, bob, game=LONG)
 
 
-# The figures of docs/operating.md.
+# The figures of docs/server-storage.md.
 
 
 @pytest.mark.parametrize("entries", [0, 1, 5, 10, 15, 20, 25, 30, 60, 100, 200, 400])

@@ -14,6 +14,7 @@ from playout.protocol.messages import (
     Move,
     Ok,
     Reason,
+    Resign,
     Seek,
     Seeking,
     Started,
@@ -65,6 +66,23 @@ def test_players_may_be_away_for_days() -> None:
     assert bob.ask(Watch(match=match, preview=True), Started).moves == (4,)
     assert bob.ask(TakeOver(match=match), Started).seat == 2
     bob.ask(Move(match=match, ply=1, action=0), Update)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_stopping_server_waits_for_no_stored_match_that_takes_days(stored: bool) -> None:
+    harness = HubHarness(stored=stored)
+    ann, bob, lasting = pair(harness)
+    cyd, dan = harness.client("Cyd"), harness.client("Dan")
+    short = match_between(cyd, dan)
+    harness.do(harness.hub.stop(harness.now, grace_s=600.0))
+    assert harness.stopped == 0
+    ann.ask(Move(match=lasting, ply=0, action=4), Update)
+    cyd.say(Resign(match=short))
+    assert only(dan.inbox, Ended).reason is Reason.RESIGNATION
+    assert harness.stopped == stored
+    harness.wait(600.0)
+    assert harness.stopped == 1
+    assert [each.reason for each in bob.heard(Ended)] == ([] if stored else [Reason.ABORTED])
 
 
 def test_a_player_out_of_time_loses_and_nothing_remains() -> None:

@@ -562,7 +562,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("clock", drop=True), "clock", "missing"),
         (line_with("finished", drop=True), "finished", "missing"),
         (line_with("rated", value="yes"), "rated", "must be true or false, not a text"),
-        (line_with("match", value="../m\n"), "match", "must be a text of the form"),
+        (line_with("match", value="../m\n"), "match", "must be a text of letters A-Z"),
         (line_with("at", value=1e300), "at", "less than 253402300800"),
         (line_with("players", value=["Ann"]), "players", "must be a list of 2 entries"),
         (line_with("players", 1, value="x" * 33), "players[1]", "at most 32 characters"),
@@ -615,7 +615,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (
             line_with("finished", "text", value="\x1b[2J"),
             "finished.text",
-            "must be a text of the form",
+            "must be a text on one line, without control characters",
         ),
         (line_with("finished", "by", value=1), "finished.by", "is unknown; the fields are "),
         (line_with("finished", "missing", value=2), "finished.missing", "has made no move"),

@@ -200,11 +200,6 @@ def test_openings_have_rolls_by_their_weights() -> None:
     assert {*found} == {*range(6)}
 
 
-def test_alphazero_refuses_chance_before_it_looks_for_a_net() -> None:
-    with pytest.raises(SpecError, match="alphazero does not play games with chance, such as pig"):
-        players.load("alphazero", games.load("pig"))
-
-
 @every_chance_game
 def test_what_has_no_dice_refuses_games_with_chance(spec: str) -> None:
     game = games.load(spec)

@@ -143,3 +143,24 @@ def test_a_position_is_that_of_pydraughts_with_its_moves() -> None:
     first = {(each.squares[0], each.squares[-1]) for each in game.turns(game.initial_state())}
     moves = [re.split("[x-]", move.pdn_move) for move in board.legal_moves()]
     assert first == {(each[0], each[-1]) for each in moves}
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ("draughts(fen=W:W32:B28;19;1)", ["32x14"]),
+        ("draughts(fen=W:W32:B1;29)", []),
+        # 38x38 begins and ends on the same square, where a second click puts the piece down.
+        ("draughts(fen=W:W38:B32;22;21;33;24;23)", ["38x20", "38x16"]),
+        ("checkers(fen=B:B1;4:W6;14;32)", ["1x17"]),
+        ("checkers(fen=B:B2;4:W6;7;14;15;32)", []),  # 2x9x18 and 2x11x18
+    ],
+)
+def test_a_capture_of_several_is_one_move_if_its_first_and_last_square_name_it(
+    spec: str, names: list[str]
+) -> None:
+    game = games.load(spec)
+    state = game.initial_state()
+    assert [each.name for each in game.long_moves(state)] == names
+    for name, _, actions in game.long_moves(state):
+        assert game.parse_turn(state, name) == actions

@@ -91,12 +91,16 @@ def test_a_view_shows_every_cell_and_move(spec: str) -> None:
         assert json.dumps(dataclasses.asdict(view))
         for label in view.column_labels:
             assert label in game.show(state)
+        long = [each.cells for each in game.long_moves(state)]
+        assert len({*long, *view.clicks.values()}) == len(long) + len({*view.clicks.values()})
 
 
 @pytest.mark.parametrize("name", games.names())
 def test_every_game_describes_its_rules_and_parameters(name: str) -> None:
     told = games.describe(name)
     assert told.name == name
+    assert bool(told.groups) is (told.example == name)  # those of another system have none
+    assert {*told.groups} <= {*games.GROUPS}
     assert len(told.about) > 100
     assert len(told.first_steps) > 50
     assert all(each.about and each.kind for each in told.parameters)

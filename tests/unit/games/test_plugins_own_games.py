@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from playout import games
+from playout import games, players
+from playout.commands.options import registered
 from playout.commands.subprocesses import others_environment, own_environment
 from playout.games.core import plugins
 
@@ -129,3 +130,10 @@ def test_processes_that_are_started_know_the_games(folder: Path) -> None:
     games.load.cache_clear()
     sys.path.remove(str(folder))
     assert games.load("own_take").num_actions == 3  # as in another process
+
+
+def test_a_name_that_no_file_can_have_is_unknown() -> None:
+    name = "e" * 400
+    with pytest.raises(games.SpecError, match="unknown player"):
+        players.find(name)
+    assert registered(name) == name  # the game is refused where it is loaded

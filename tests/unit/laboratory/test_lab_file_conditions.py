@@ -10,8 +10,9 @@ import pytest
 from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.trial import FEWEST_OPENINGS, unused
-from playout.protocol.tournament_spec import Openings
+from playout.protocol.tournament_spec import Openings, TournamentSpec
 from playout.ratings.opening_generator import shuffled
+from playout.ratings.pairs import Pair
 from playout.server.organizer.spec_file import SpecFileError
 
 GAME = """\
@@ -50,13 +51,32 @@ def test_files_of_games_and_openings_are_conditions(
     assert digest(tmp_path, **by_game) != first
 
 
+def test_a_test_without_luck_is_another_test(tmp_path: Path) -> None:
+    raw = digest(tmp_path, games=["pig"])
+    assert digest(tmp_path, games=["pig"], without_luck=False) == raw
+    assert digest(tmp_path, games=["pig"], without_luck=True) != raw
+    (tmp_path / "own.npz").write_bytes(b"1")
+    first = digest(tmp_path, games=["pig"], evaluation="own.npz")
+    (tmp_path / "own.npz").write_bytes(b"2")
+    assert len({raw, first, digest(tmp_path, games=["pig"], evaluation="own.npz")}) == 3
+
+
 def test_a_confirmation_uses_other_openings_than_its_test() -> None:
     given = tuple((each,) for each in range(FEWEST_OPENINGS + 20))
-    left = unused(Openings(lines={"nim": given}), 7, 20).lines["nim"]
-    assert set(left) == set(given) - set(list(shuffled(given, 7))[:20])
-    assert unused(Openings(lines={"nim": given}, order="in_order"), 7, 5).lines["nim"] == given[5:]
-    assert unused(Openings(lines={"nim": given}), 7, 21).lines["nim"] == given
-    assert unused(Openings(plies=4), 7, 21) == Openings(plies=4)
+
+    def left(count: int, order: str = "shuffled", seed: int = 7, game: str = "nim") -> Openings:
+        openings = Openings(lines={"nim": given}, order=order)
+        test = TournamentSpec("a test", ("nim",), "match", (), openings=openings, seed=seed)
+        pairs = [Pair((1, 1, number), game, (1, 0), number) for number in range(count)]
+        return unused(Openings(lines={"nim": given}), test, pairs)
+
+    assert set(left(20).lines["nim"]) == set(given) - set(list(shuffled(given, 7))[:20])
+    assert left(5, "in_order").lines["nim"] == given[5:]
+    assert left(20, seed=8) != left(20), "the seed is that of the test"
+    assert left(21).lines["nim"] == given
+    assert left(20, game="hex").lines["nim"] == given
+    test = TournamentSpec("a test", ("nim",), "match", (), openings=Openings(plies=4))
+    assert unused(Openings(plies=4), test, []) == Openings(plies=4)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +85,7 @@ def test_a_confirmation_uses_other_openings_than_its_test() -> None:
         ('games = ["mine:Mine"]', "games"),
         ('games = ["nim"]\nisolate = "never"', "isolate"),
         ('games = ["nim"]\nbuild_hosts = ["10.0.0.1:80"]', "build_hosts"),
+        ('games = ["pig"]\nevaluation = "/root/pig.npz"', "evaluation"),
         ('games = ["nim"]\n[sandbox]\ncommand = "./run"', "sandbox.command"),
         ('games = ["nim"]\n[sandbox]\nreads = ["/"]\nuses = "x"', "sandbox.reads and sandbox.u"),
         ('games = ["nim"]\n[sandbox]\nwithout = ["seccomp"]', "sandbox.without"),

@@ -1,4 +1,4 @@
-"""The limits on output that waits for peers, over transports whose peers read nothing."""
+"""Input that waits for a turn, and the limits on output that peers do not read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from twisted.internet.abstract import FileDescriptor
+from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 
 from playout.protocol.codec import MAX_FRAME
 from playout.server.net.connection import COLLECTED_BYTES, OutputLimits
@@ -26,9 +28,16 @@ class StuckTransport(FileDescriptor):
         super().__init__(reactor=self)
         self.connected = 1
         self.aborted = False
+        self.reads = True
 
     def addWriter(self, writer: object) -> None: ...
     def removeWriter(self, writer: object) -> None: ...
+
+    def addReader(self, reader: object) -> None:
+        self.reads = True
+
+    def removeReader(self, reader: object) -> None:
+        self.reads = False
 
     def writeSomeData(self, data: bytes) -> int:
         return len(data)
@@ -45,14 +54,20 @@ class Peers:
         self.limits = OutputLimits(per_peer, total)
         self._scheduler = LoopScheduler(self.clock)
         self._numbers = itertools.count()
-        self._driver: Any = SimpleNamespace(new_number=lambda: next(self._numbers))
+        #: The frames that were handled, and the connections whose input waits for a turn.
+        self.frames: list[bytes] = []
+        self.waiting: list[Any] = []
+        self.is_over = False
+        self._driver: Any = SimpleNamespace(
+            new_number=lambda: next(self._numbers),
+            received=lambda connection, frame: self.frames.append(frame),
+            turns=SimpleNamespace(is_over=lambda each: self.is_over, wait=self.waiting.append),
+        )
 
     def connect(self) -> tuple[TcpConnection, StuckTransport]:
         connection = TcpConnection(self._driver, self._scheduler, output=self.limits)
         connection.transport = transport = StuckTransport()
         transport.registerProducer(connection, streaming=True)
-        connection.stop_reading = lambda: None  # type: ignore[method-assign]
-        connection.start_reading = lambda: None  # type: ignore[method-assign]
         return connection, transport
 
 
@@ -113,3 +128,40 @@ def test_the_sum_forgets_what_was_read_meanwhile() -> None:
             transport.doWrite()  # no producer is told, because it was never paused
     assert not any(transport.aborted for _, transport in connections)
     assert sum(queued_bytes(transport) for _, transport in connections) == 0
+
+
+def test_input_that_waits_for_its_turn_is_kept_and_only_once_more_is_read() -> None:
+    peers = Peers(per_peer=0, total=0)
+    connection, transport = peers.connect()
+    connection.dataReceived(b"\0\0\0\1a\0\0\0")
+    peers.is_over = True
+    connection.dataReceived(b"\1b\0\0\0\1c")
+    assert (peers.frames, peers.waiting, transport.reads) == ([b"a"], [connection], True)
+    connection.dataReceived(b"\0\0\0\1d")
+    assert (len(peers.waiting), transport.reads) == (1, False)
+    peers.is_over = False
+    connection.take_turn()
+    assert (peers.frames, transport.reads) == ([b"a", b"b", b"c", b"d"], True)
+
+
+def test_a_paused_connection_handles_its_input_when_nothing_pauses_it() -> None:
+    peers = Peers(per_peer=0, total=0)
+    connection, transport = peers.connect()
+    connection.pause_reading()
+    connection.pauseProducing()
+    connection.dataReceived(b"\0\0\0\1a")
+    connection.resumeProducing()
+    assert (peers.frames, transport.reads) == ([], False)
+    connection.resume_reading()
+    assert (peers.frames, transport.reads) == ([b"a"], True)
+
+
+def test_a_peer_may_leave_while_its_input_waits() -> None:
+    peers = Peers(per_peer=0, total=0)
+    connection, transport = peers.connect()
+    peers.is_over = True
+    connection.dataReceived(b"\0\0\0\1a")
+    transport.connectionLost(Failure(ConnectionDone()))
+    peers.is_over = False
+    connection.take_turn()
+    assert peers.frames == []

@@ -28,11 +28,11 @@ class SlowDisk:
         monkeypatch.setattr(push_sender.os, "replace", self.replace)
         self._replace = os.rename
 
-    def replace(self, new: Path, file: Path) -> None:
+    def replace(self, new: str, file: Path) -> None:
         self.begun.release()
         assert self.allowed.acquire(timeout=TIMEOUT_S)
         self.threads.add(threading.get_ident())
-        self.written.append(set(json.loads(new.read_bytes())))
+        self.written.append(set(json.loads(Path(new).read_bytes())))
         self._replace(new, file)
 
     def await_write(self) -> None:

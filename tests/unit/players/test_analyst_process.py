@@ -7,11 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from playout.games import SpecError
-from playout.players.analyst.analyst_process import Analyst, CannotAnalyse
+from playout import games
+from playout.games import Position, SpecError
+from playout.players.analyst.analyst_process import Analyst, CannotAnalyse, measure_luck
+from playout.players.comparison.pairs import expectation_of
 from playout.players.core.player import Cancelled
-from playout.protocol.analyst import AnalysisOrder
+from playout.protocol.analyst import AnalysisOrder, LuckOrder
 from playout.protocol.messages import Analysis
+from playout.ratings.luck import luck
 
 
 def order(player: str, *moves: int, seconds: float = 1.0, **fields: object) -> AnalysisOrder:
@@ -96,3 +99,36 @@ def test_a_cancelled_analysis_ends_and_the_next_one_runs() -> None:
         analyst.analyse(order("uct(seed=1)", seconds=1000), lambda _: analyst.cancel())
     analyst.ready()
     assert shown(analyst, order("uct(simulations=500,seed=1)"))
+
+
+#: In pig, player 1 rolls (0) a 6 (5) and a 1 (0); player 2 rolls a 2 (1) and holds (1).
+PIG = (0, 5, 0, 0, 0, 1, 1)
+
+
+def test_the_luck_of_a_match_is_that_of_a_comparison() -> None:
+    """A 1 is unlucky for its player, all else lucky; rolls of an opening are not counted."""
+    report = measure_luck(LuckOrder("a", "pig", PIG, 0, "shipped"))
+    assert report.over
+    assert report.luck is not None
+    six, one, two = report.luck
+    assert six > 0 > one
+    assert two < 0  # for player 1: player 2 has not rolled the 1
+    game = games.load("pig")
+    assert sum(report.luck) == pytest.approx(luck(Position(game, PIG), expectation_of(game)))
+    assert measure_luck(LuckOrder("a", "pig", PIG, 2, "shipped")).luck == (one, two)
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "text"),
+    [("shipped", "there is no evaluation of pig(winscore=5)"), ("/none.npz", "/none.npz")],
+)
+def test_luck_that_no_evaluation_values_is_an_error(evaluation: str, text: str) -> None:
+    report = measure_luck(LuckOrder("a", "pig(winscore=5)", (0, 5), 0, evaluation))
+    assert report.luck == ()
+    assert text in report.error
+
+
+def test_a_failure_has_no_luck() -> None:
+    report = measure_luck(LuckOrder("a", "pig", (7,), 0, "shipped"))
+    assert report.luck is None
+    assert report.error

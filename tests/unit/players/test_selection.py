@@ -279,7 +279,7 @@ def test_all_moves_as_first_equals_an_independent_count(
     for _ in range(repetitions(300, short=100)):
         watched.path, watched.playout_moves = [], []
         positions.left[0] = 1
-        ran = uncompiled(search_with_playouts)(tree, watching, 0)
+        ran = uncompiled(search_with_playouts())(tree, watching, 0)
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)
     assert check_amaf(tree, ROOT, (), count) > repetitions(300, short=100)

@@ -249,7 +249,7 @@ EVENT_EXAMPLES: list[Event] = [
         seeks=(Seeking(seek="s", name="Ann", game="nim"),),
         matches=(Summary("m", "nim", ("Ann", "Bob"), "none", 4),),
         outcomes=(Outcome("n", "nim", ("Ann", "Bob"), 7, 1, Reason.RULES, "Ann won"),),
-        totals=LobbyTotals(humans=0, bots=2, spectators=0, seeks=1, matches=1),
+        totals=LobbyTotals(0, 2, spectators=0, seeks=1, matches=1, games={"nim": 1}),
     ),
     News(left=(Person("Ann", "bot", guest=True),), closed=("s",), gone=("m",)),
     Tournament(re=3, tournament="t", spec=SPEC),

@@ -14,7 +14,7 @@ from scipy.stats import chi2_contingency, chisquare
 
 from playout import games
 from playout.games import Position
-from playout.protocol.dice import Dice, verified_rolls
+from playout.protocol.dice import Dice, numbers_of, verified_rolls
 from support.scale import repetitions
 from support.variants import CHANCE
 
@@ -25,6 +25,24 @@ def test_the_number_of_a_ply_is_the_documented_one() -> None:
     digest = hmac.new(b"\x0f" * 32, b"34735dab09:7:0", hashlib.sha256).hexdigest()
     assert DICE.at(7)(36) == int(digest, 16) % 36
     assert DICE.commitment == hashlib.sha256(b"\x0f" * 32).hexdigest()
+
+
+@pytest.mark.parametrize("name", CHANCE)
+def test_an_outcome_has_the_numbers_that_select_it(name: str) -> None:
+    game = games.load(name)
+    position = Position(game).rolled(random.Random(1).randrange)
+    for state in (position.states[0], position.state):
+        if game.current_player(state) == 0:
+            selected = [
+                game.roll(state, lambda n, number=number: number)
+                for number in range(sum(game.chances(state)))
+            ]
+            for outcome in set(selected):
+                n, numbers = numbers_of(game, state, outcome)
+                assert n == len(selected)
+                assert [number for number in range(n) if selected[number] == outcome] == list(
+                    numbers
+                )
 
 
 def test_each_match_and_ply_has_another_number() -> None:

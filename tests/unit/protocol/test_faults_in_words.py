@@ -55,6 +55,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"need": 1, "text": 1}, "text must be a text or null, not a whole number"),
     ({"need": 1, "text": "a"}, "text must be a text of at least 2 characters"),
     ({"need": 1, "text": "abcde"}, "text must be a text of at most 4 characters"),
+    ({"need": 1, "x" * 60_000: 1}, f"{'x' * 49}… is unknown"),
     ({"need": 1, "form": "A"}, "form must be a text of the form '^[a-z]+$'"),
     ({"need": 1, "few": [1, 2, 3]}, "few must be a list of at most 2 entries"),
     ({"need": 1, "few": [1, "x"]}, "few[1] must be a whole number, not a text"),

@@ -50,7 +50,7 @@ def test_a_bot_has_a_name_a_level_and_the_seconds_of_its_moves(text: str, bot: O
         ("Max=", "cannot read ''"),
         (
             "Max:hard=uct",
-            "unknown level 'hard' in 'Max:hard=uct' (there are: easy, medium",
+            "unknown level 'hard' (there are: easy, medium",
         ),
         ("=uct", "a name has 1 to 32 characters; this has 0"),
         ("Max=uct;gone=rave", "unknown game 'gone'"),

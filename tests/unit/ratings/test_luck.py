@@ -11,7 +11,15 @@ import pytest
 
 from playout import games
 from playout.games import Game, Position, State
-from playout.ratings.luck import Expectation, interval, luck, luck_of_rolls
+from playout.ratings.luck import (
+    MOST,
+    Expectation,
+    interval,
+    luck,
+    luck_of_rolls,
+    shares_without_luck,
+)
+from playout.ratings.pairs import Pair, PairScore
 
 
 def result(game: Game, state: State) -> float:
@@ -36,7 +44,7 @@ def perfect(game: Game) -> Expectation:
 
 def guessed(state: State) -> float:
     """Return a value that says nothing of the position, but is always the same for it."""
-    return random.Random(str(state)).uniform(-1, 1)
+    return random.Random(str(state)).choice([-1.0, 1.0])
 
 
 def matches(game: Game) -> list[tuple[Fraction, Position]]:
@@ -68,9 +76,13 @@ def test_results_without_luck_have_the_same_expectation(expected: Expectation) -
     assert len(found) > 30
     assert sum(chance for chance, _ in found) == 1
     mean = sum(float(chance) * result(GAME, each.state) for chance, each in found)
-    of_luck = sum(float(chance) * luck(each, expected) for chance, each in found)
+    lucks = [luck(each, expected) for _, each in found]
+    of_luck = sum(float(chance) * one for (chance, _), one in zip(found, lucks, strict=True))
     assert of_luck == pytest.approx(0, abs=1e-12)
     assert abs(mean) > 0.01
+    assert max(map(abs, lucks)) <= MOST + 1e-12
+    if expected is guessed:  # the bound is reached, and keeps the expectation
+        assert max(map(abs, lucks)) == pytest.approx(MOST)
 
 
 def test_between_perfect_players_all_is_luck_but_the_value_of_the_game() -> None:
@@ -85,8 +97,8 @@ def test_between_perfect_players_all_is_luck_but_the_value_of_the_game() -> None
 
             position = position.play(max(position.legal_actions, key=after)).rolled(draw.randrange)
         seen.add(position.winner)
-        without = result(GAME, position.state) - luck(position, expected)
-        assert without == pytest.approx(expected(GAME.initial_state()))
+        without = GAME.returns(position.state)[0] - luck(position, expected)
+        assert without == pytest.approx((1 + expected(GAME.initial_state())) / 2)
     assert {1, 2} <= seen
 
 
@@ -99,7 +111,18 @@ def test_rolls_of_backgammon_count_by_their_weights() -> None:
         return float(state[3] == state[4] != 0)
 
     found = dict(luck_of_rolls(position, doubles))
-    assert found == {0: 0.0, 2: pytest.approx(5 / 6)}
+    assert found == {0: 0.0, 2: pytest.approx(5 / 6 / 2)}
+    assert not dict(luck_of_rolls(position, doubles, opening=3))
+
+
+def test_the_luck_of_a_pair_is_taken_from_the_points_of_its_first_entrant() -> None:
+    """One of 1 point is worth half of the share; the second entrant had the opposite luck."""
+    first, second = Pair((1, 1, 1), "pig", (0, 1), 0), Pair((1, 1, 2), "pig", (1, 0), 0)
+    played = [(first, PairScore(1, 0.5)), (second, PairScore(0, 0))]
+    luck = {(1, 1, 1): 0.5, (1, 1, 2): -0.25}
+    assert shares_without_luck(0, played, luck) == [0.5, 1 - 0.125]
+    assert shares_without_luck(1, played, luck) == [0.5, 0.125]
+    assert shares_without_luck(1, played, {(1, 1, 1): 0.5}) == [0.5]
 
 
 def test_an_interval_is_that_of_students_distribution() -> None:

@@ -29,6 +29,16 @@ def scores(nelo: float, rng: random.Random) -> Iterator[float]:
         yield 0.0 if drawn < lost else 0.5 if drawn < lost + SHARED else 1.0
 
 
+def dealt(rng: random.Random) -> Iterator[tuple[float, float]]:
+    """Scores of pairs of equal players with and without luck, whose tails differ.
+
+    Both matches are decided by luck up to a skewed rest: rarely, a score without luck is -1.
+    """
+    while True:
+        raw = (rng.random() < 0.5) / 2 + (rng.random() < 0.5) / 2
+        yield raw, -1.0 if rng.random() < 0.02 else 0.5 + 0.03 / 0.98
+
+
 def raced(nelos: list[float], rng: random.Random, tried: int = 0, block: int = 16) -> Race:
     """A race that is over, played in blocks as by the format."""
     race = Race(Betting(tried=tried), len(nelos))
@@ -108,3 +118,34 @@ def test_a_won_race_stays_won() -> None:
     for _ in range(500):
         race.add(1, 0.0)
     assert race.winner == 1
+
+
+def test_equal_candidates_are_promoted_rarely_without_luck() -> None:
+    """Also where the scores without luck have a long tail, which clipping would cut."""
+    rng, rounds = random.Random(5), repetitions(4000, short=60)
+    promoted = 0
+    for _ in range(rounds):
+        process = EProcess(Betting(elo1=50, without_luck=True), 0.05)
+        pairs_of_equals = dealt(rng)
+        for _ in range(400):
+            raw, without = next(pairs_of_equals)
+            process.add(raw, without_luck=without)
+        promoted += process.state == "stronger"
+    assert promoted / rounds <= 0.05 + 2.4 * math.sqrt(0.05 * 0.95 / rounds)
+
+
+def test_a_candidate_is_found_with_fewer_pairs_without_luck() -> None:
+    """Luck decides nine tenths of the variance, and the goal is the same."""
+    rng, needed = random.Random(6), []
+    for is_without in (False, True):
+        terms = Betting(elo1=20, without_luck=is_without)
+        counts = []
+        for _ in range(repetitions(400, short=6)):
+            process = EProcess(terms, 0.05)
+            while process.state != "stronger" and process.pairs < 4000:
+                luck, rest = rng.gauss(0, 0.95), rng.gauss(0.0814, 0.31)
+                without = 0.5 + rest * 0.35 if is_without else None
+                process.add(0.5 + (luck + rest) * 0.35, without_luck=without)
+            counts.append(process.pairs)
+        needed.append(sum(counts) / len(counts))
+    assert needed[1] < 0.5 * needed[0]

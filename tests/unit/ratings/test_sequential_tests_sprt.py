@@ -15,7 +15,15 @@ from scipy.optimize import brentq, minimize
 from playout.protocol.tournament_spec import Sprt
 from playout.ratings.evidence import NELO_PER_DEVIATION
 from playout.ratings.pairs import Pair, PairScore
-from playout.ratings.sequential_tests import Bounds, Verdict, bounds, curve, llrs, verdict
+from playout.ratings.sequential_tests import (
+    Bounds,
+    Verdict,
+    bounds,
+    curve,
+    curve_without_luck,
+    llrs,
+    verdict,
+)
 from support.scale import repetitions
 
 Floats = NDArray[np.float64]
@@ -218,3 +226,37 @@ def test_error_rate_at_either_bound_is_at_most_5_percent(test: Sprt, seed: int) 
     null, other = accepted(test, test.elo1, seed)
     assert null + other == RUNS
     assert null <= MOST_WRONG
+
+
+def test_without_luck_equal_players_are_rarely_accepted_as_stronger() -> None:
+    """Without luck, the variance of a pair is six times smaller, as in EinStein between equals."""
+    rng, test = np.random.default_rng(1), Sprt(elo0=0, elo1=50)
+    rounds, length = repetitions(2000, short=150), 300
+    gain = test.elo1 * math.sqrt(2) / NELO_PER_DEVIATION * 0.35
+    accepted = {}
+    for shift in (0.0, gain):
+        luck = rng.normal(0, 0.32, (rounds, length))
+        scores = rng.normal(0.5 + shift, 0.14, (rounds, length))
+        found = [
+            verdict(curve_without_luck(with_luck, without, test), test)
+            for with_luck, without in zip(scores + luck, scores, strict=True)
+        ]
+        accepted[shift] = sum(each.accepted == "H1" for each in found) / rounds
+    assert accepted[0.0] <= 0.05 + 2.4 * math.sqrt(0.05 * 0.95 / rounds)
+    assert accepted[gain] > 0.9
+    assert np.mean([each.pairs for each in found]) < 60
+
+
+def test_the_llr_without_luck_is_that_of_the_scores_where_there_is_none() -> None:
+    """For many pairs it is near the LLR of the usual test."""
+    rng = np.random.default_rng(2)
+    points = rng.choice([0.0, 0.5, 1.0, 1.5, 2.0], 3000, p=[0.15, 0.2, 0.25, 0.25, 0.15])
+    test, pair = Sprt(elo0=0, elo1=20), Pair((1, 1, 1), "", (0, 1), 0)
+    played = [(pair, PairScore(each / 2, each / 2)) for each in points]
+    usual = curve(played, test)[-1]
+    assert curve_without_luck(points / 2, points / 2, test)[-1] == pytest.approx(usual, rel=0.02)
+    logistic = Sprt(elo0=0, elo1=20, model="logistic")
+    usual = curve(played, logistic)[-1]
+    assert curve_without_luck(points / 2, points / 2, logistic)[-1] == pytest.approx(
+        usual, rel=0.03
+    )

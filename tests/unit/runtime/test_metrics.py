@@ -146,7 +146,7 @@ def test_servers_in_one_process_count_for_themselves(metrics: Metrics) -> None:
 
 
 def test_every_metric_is_in_the_guide(metrics: Metrics) -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "operating.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs" / "monitoring.md").read_text()
     described = set(re.findall(r"^\| `(playout_\w+)[`{]", guide, re.MULTILINE))
     ours = re.findall(r"^# TYPE (playout_\w+) (\w+)$", metrics.text().decode(), re.MULTILINE)
     assert described == {name for name, _ in ours}

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import socket
 import sys
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,9 @@ from twisted.internet.testing import MemoryReactor
 
 from playout.server.runtime.reactor import (
     ACCEPTS,
+    EVENTS_S,
     LoopTime,
+    Polled,
     Port,
     poll_without_log_context,
     queued_bytes,
@@ -116,10 +119,10 @@ def test_polling_hands_events_to_their_descriptors(
 ) -> None:
     reader = _Reader(reactor, ends[0])
     reactor.addReader(reader)
-    poll_without_log_context(reactor, 0.0, LoopTime())
+    poll_without_log_context(reactor, 0.0, LoopTime(), deque())
     assert reader.read == b""
     ends[1].send(b"bytes")
-    poll_without_log_context(reactor, None, LoopTime())
+    poll_without_log_context(reactor, None, LoopTime(), deque())
     assert reader.read == b"bytes"
 
 
@@ -130,7 +133,7 @@ def test_polling_leaves_out_a_descriptor_that_an_earlier_event_removed(reactor: 
     for reader, (_, far) in zip((one, other), pairs, strict=True):
         reactor.addReader(reader)
         far.send(b"bytes")
-    poll_without_log_context(reactor, 1.0, LoopTime())
+    poll_without_log_context(reactor, 1.0, LoopTime(), deque())
     assert sorted([one.read, other.read]) == [b"", b"bytes"]
     reactor.removeReader(one)
     reactor.removeReader(other)
@@ -146,9 +149,40 @@ def test_a_descriptor_that_fails_while_polling_is_disconnected(
     reader.error = OSError("a fault")
     reactor.addReader(reader)
     ends[1].send(b"bytes")
-    poll_without_log_context(reactor, 1.0, LoopTime())
+    poll_without_log_context(reactor, 1.0, LoopTime(), deque())
     assert [failure.value for failure in reader.lost] == [reader.error]
     assert reader not in reactor.getReaders()
+
+
+def test_events_after_the_time_of_an_iteration_are_left_to_the_next_whatever_fails(
+    reactor: Any,
+) -> None:
+    at, rest = [0.0], deque[Polled]()
+    loop_time = LoopTime(lambda: at[0])
+
+    class SlowReader(_Reader):
+        def doRead(self) -> None:
+            super().doRead()
+            at[0] += 2 * EVENTS_S
+
+        def connectionLost(self, reason: Any) -> None:
+            reactor.removeReader(self)
+            raise RuntimeError("a fault")
+
+    pairs = [socket.socketpair() for _ in range(3)]
+    readers = [SlowReader(reactor, near) for near, _ in pairs]
+    for reader, (_, far) in zip(readers, pairs, strict=True):
+        reader.error = OSError("a fault")
+        reactor.addReader(reader)
+        far.send(b"bytes")
+    for count in (1, 2, 3):
+        with pytest.raises(RuntimeError):
+            poll_without_log_context(reactor, 1.0, loop_time, rest)
+        assert sum(each.read == b"bytes" for each in readers) == count
+    assert not rest
+    for pair in pairs:
+        for end in pair:
+            end.close()
 
 
 def test_twisted_itself_still_does_the_same_with_a_log_context(reactor: Any) -> None:

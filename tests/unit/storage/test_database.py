@@ -325,6 +325,7 @@ MIGRATIONS = {
     "v0003_early_databases.py": "41fcf81a30498327",
     "v0004_dice.py": "b02e4f32fe450013",
     "v0005_logins.py": "2c476073298236c7",
+    "v0006_luck.py": "a96f925c02d228ca",
 }
 
 

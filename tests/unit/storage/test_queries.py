@@ -124,6 +124,7 @@ def test_matches_are_found_by_result_and_day(database: Database, reader: Reader)
 
 def test_games_and_players_are_those_of_stored_matches(reader: Reader) -> None:
     assert reader.games() == [OTHER, GAME]
+    assert reader.most_played() == [GAME, "nim"]
     assert reader.latest_players(10) == ["Ann", "Bob"]
     assert reader.latest_players(1) == ["Ann"]
 

@@ -111,9 +111,11 @@ def test_an_upgraded_database_has_them_too(url: str) -> None:
     with old.connect() as connection, connection.begin():
         for table in ("puzzle_attempts", "puzzles"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
-        for column in ("matches DROP COLUMN dice_key", "accounts DROP COLUMN password",
-                       "accounts DROP COLUMN logins"):  # fmt: skip
-            connection.execute(sa.text(f"ALTER TABLE {column}"))
+        connection.execute(sa.text("DROP INDEX matches_unmeasured"))
+        added = (("matches", "dice_key"), ("matches", "luck"),
+                 ("accounts", "password"), ("accounts", "logins"))  # fmt: skip
+        for table, column in added:
+            connection.execute(sa.text(f"ALTER TABLE {table} DROP COLUMN {column}"))
         connection.execute(sa.update(stored_version).values(version_num="0001"))
     old.migrate()
     assert old.add_puzzles(shipped_puzzles()) == 0

@@ -17,7 +17,7 @@ from playout.server.model.records import (
     TournamentCreated,
     flat,
 )
-from playout.server.tournament.ledger import Ledger, MatchSlot, StoredGame
+from playout.server.tournament.ledger import LEGS, Ledger, MatchSlot, StoredGame
 from playout.server.tournament.results import Results
 from support.fixtures import KEY, fixture, ledger_of, pair, spec
 from support.scale import repetitions
@@ -52,16 +52,17 @@ class Recorded:
         self.ledger.put(slot.fixture(started))
         return started.match
 
-    def end(self, match: str, winner: int, *actions: int) -> None:
+    def end(self, match: str, winner: int, *actions: int) -> list[str]:
         at = float(sum(each.ended is not None for each in self.games))
         ended = MatchEnded(
             **flat(
                 match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=at
             )
         )
-        self.ledger.match_ended(ended, actions)
+        changed = self.ledger.match_ended(ended, actions)
         place = int(match[1:])
         self.games[place] = StoredGame(self.games[place].started, ended, actions)
+        return [each.match for each in changed]
 
     def restored(self) -> Ledger:
         """The ledger after a restart of the server."""
@@ -104,13 +105,14 @@ def test_a_restart_and_a_watcher_have_the_facts_of_the_server(seed: int) -> None
             if attempt is None or leg not in attempt.legs
         ]
         if slots and chance.random() < 0.5:
-            match = recorded.start(chance.choice(slots[:6]))
+            changed = [recorded.start(chance.choice(slots[:6]))]
         elif ledger.running:
             match = chance.choice(sorted(ledger.running))
-            recorded.end(match, chance.choice((0, 1, 2, -1)), chance.randrange(4))
+            changed = recorded.end(match, chance.choice((0, 1, 2, -1)), chance.randrange(4))
         else:
             continue
-        watcher.put(ledger.fixtures[match])
+        for match in changed:
+            watcher.put(ledger.fixtures[match])
         assert facts(watcher) == facts(ledger)
     assert facts(recorded.restored()) == facts(ledger)
     assert facts(ledger_of(ledger.spec, ledger.fixtures.values())) == facts(ledger)
@@ -127,6 +129,24 @@ def test_a_match_is_no_repetition_of_one_that_does_not_count() -> None:
     recorded.end(other, 1, 5, 6)
     assert recorded.ledger.fixtures[other].repeated, "the second attempt counts"
     assert recorded.restored().fixtures == recorded.ledger.fixtures
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_in_which_matches_end_changes_no_evidence(seed: int) -> None:
+    tested = spec("sprt", rounds=0, sprt=Sprt(0, 50))
+    found = []
+    for order in (random.Random(seed), random.Random(seed + 1000)):
+        recorded = Recorded(tested)
+        open_ = [recorded.start(MatchSlot((n, 1, 1), leg, 1)) for n in range(1, 20) for leg in LEGS]
+        while open_:
+            match = open_.pop(order.randrange(min(6, len(open_))))
+            slot = recorded.ledger.fixtures[match]
+            moves = random.Random(f"{seed} {slot.round} {slot.leg}").randrange(4)
+            recorded.end(match, (1, 2, -1, 1)[moves], moves)
+        ledger = recorded.ledger
+        found.append((ledger.llrs, ledger.counted_pairs, sorted(ledger.format.repeated)))
+        assert facts(recorded.restored()) == facts(ledger)
+    assert found[0] == found[1]
 
 
 def test_the_test_continues_from_the_pairs_before() -> None:

@@ -456,6 +456,15 @@ def test_any_text_is_read_or_its_errors_are_reported(text: str) -> None:
         assert loads(dumps(spec)) == spec
 
 
+def test_many_long_errors_are_cut_and_counted() -> None:
+    keys = "".join(f'"{number}{"x" * 20_000}\\n" = 1\n' for number in range(100))
+    errors = errors_of(keys)
+    assert len("\n".join(errors)) < 10_000
+    assert errors[-1].startswith("T.toml:")
+    assert errors[-1].endswith(" more errors")
+    assert all(each.isprintable() for each in errors)
+
+
 def test_text_that_is_not_unicode_is_refused() -> None:
     assert errors_of("name = '\ud800'")[0].startswith("T.toml:1: ")
 

@@ -178,7 +178,7 @@ def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
 @pytest.mark.parametrize("path", ["/", "/healthz/", "/metrics/more", "/../etc/passwd", "/%zz"])
 def test_unknown_paths_are_not_found(web: SiteInMemory, path: str) -> None:
     response = web.get(path)
-    assert (response.status, response.body) == (404, "not found\n")
+    assert (response.status, response.body) == (404, "there is nothing at this address\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
@@ -309,6 +309,16 @@ def test_requests_wait_until_responses_are_read(web: SiteInMemory) -> None:
 )
 def test_a_request_has_one_host_header(web: SiteInMemory, request_: str, status: int) -> None:
     assert web.ask(request_).status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("Host", 421), *[(each, 200) for each in ("Accept-Language", "Accept-Encoding", "Cookie")]],
+)
+def test_a_header_need_not_be_utf_8(web: SiteInMemory, name: str, status: int) -> None:
+    host = "" if name == "Host" else "Host: localhost\r\n"
+    request = f"GET /healthz HTTP/1.1\r\n{host}{name}: ".encode() + b"\xfe\r\n\r\n"
+    assert web.accepted(request=request).response().status == status
 
 
 def test_headers_without_end_are_refused(web: SiteInMemory) -> None:

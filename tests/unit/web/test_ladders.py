@@ -159,9 +159,11 @@ def test_names_are_text_and_nothing_else(source: PageSource) -> None:
     assert "&lt;b&gt;" in text
 
 
-def test_a_ladder_that_nobody_has_entered_has_no_page(source: PageSource, tmp_path: Path) -> None:
-    with pytest.raises(HttpError, match="Nobody has entered a ladder of nim"):
-        text_of(page_handler(source, ladders.item), "nim")
+def test_a_ladder_that_nobody_has_entered_says_so(source: PageSource, tmp_path: Path) -> None:
+    text = text_of(page_handler(source, ladders.item), "nim")
+    assert "Nobody has entered this ladder yet." in text
+    assert "playout-player any my_bot:MyBot --ladder" in text
+    assert "Standings" not in text
     empty = LadderPlay(tmp_path, {})
     nobody = source_of(empty)
     assert "Nobody has entered a ladder yet" in text_of(page_handler(nobody, ladders.index))

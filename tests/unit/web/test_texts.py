@@ -22,10 +22,12 @@ from playout.server.web.wording import about, clock_in_words, game_title
 from testbed import catalogues
 
 PAGES = Path(__file__).parents[3] / "server" / "web"
-#: The page of competitions, which another process serves.
-COMPETITION = PAGES.parents[1] / "competition" / "page"
-TEMPLATES = sorted([*(PAGES / "templates").glob("*.html"), *COMPETITION.glob("*.html")])
-SCRIPTS = sorted([*(PAGES / "static").glob("*.js"), *COMPETITION.glob("*.js")])
+#: The pages of competitions and of the laboratory, which other processes serve.
+OTHERS = [PAGES.parents[1] / each / "page" for each in ("competition", "laboratory")]
+TEMPLATES = sorted(
+    [*(PAGES / "templates").glob("*.html"), *(p for o in OTHERS for p in o.glob("*.html"))]
+)
+SCRIPTS = sorted([*(PAGES / "static").glob("*.js"), *(p for o in OTHERS for p in o.glob("*.js"))])
 TRANSLATED_LANGUAGES = [each for each in LANGUAGES.values() if each.is_translated]
 NAMES = sorted(path.stem for path in (PAGES / "languages").glob("*.po"))
 
@@ -269,7 +271,9 @@ def constants() -> Iterator[str]:
 def test_translated_errors_are_those_of_the_server() -> None:
     written = "\n".join(constants())
     blocks = (PAGES / "languages" / "data.txt").read_text(encoding="utf-8").split("\n\n")
-    errors = [each for each in blocks if each.startswith(("there is no open seek", "not found"))]
+    errors = [
+        each for each in blocks if each.startswith(("there is no open seek", "there is nothing at"))
+    ]
     assert len(errors) == 2
     for line in "\n".join(errors).splitlines():
         for part in re.split(r"'?%\(\w+\)s'?|[.:;]", line):

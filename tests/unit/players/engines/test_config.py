@@ -8,6 +8,9 @@ import pytest
 
 from playout import games
 from playout.games import SpecError
+from playout.players.engine import client_of
+from playout.players.engines import config
+from playout.players.engines.client import EngineClient
 from playout.players.engines.config import EngineConfig
 
 
@@ -32,3 +35,9 @@ def test_an_engine_is_for_the_games_whose_parameters_are_those_listed(
     else:
         with pytest.raises(SpecError, match="the engine 'tiny' is for"):
             config.require_game(games.load(game))
+
+
+def test_each_protocol_has_a_client() -> None:
+    clients = [client_of(each) for each in config.PROTOCOLS]
+    assert len(set(clients)) == len(config.PROTOCOLS)
+    assert all(issubclass(each, EngineClient) for each in clients)

@@ -1,6 +1,6 @@
 // Files and folders of a person: what was dropped, and a folder as one archive.
 
-import { gettext } from "/static/texts.js";
+import { gettext } from "./texts.js";
 
 // Returns the files of a drop, with their paths.
 export async function dropped(transfer) {

@@ -1,4 +1,4 @@
-"""Expectiminimax, against expectations that plain recursion finds."""
+"""Searches of games with chance, against expectations that plain recursion finds."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from playout.games import KernelGame, Position, SpecError, State
 from playout.games.pig import HOLD, Pig
 from playout.players import Info, Limit
 from playout.players.alphabeta import AlphaBeta
+from playout.players.alphazero import AlphaZero
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import expectiminimax as em
 from playout.players.evaluations import files
@@ -27,12 +28,14 @@ from playout.players.evaluations.perceptron import (
 )
 from playout.players.evaluations.tables import new_tables
 from support.variants import CHANCE
+from testbed.pubeval import CONTACT, value_of
 
 every_chance_game = pytest.mark.parametrize("spec", CHANCE)
 #: Values are whole numbers, which are rounded at each move of nature.
 ROUNDED = 1e-4
 #: Maximum number of lines from an endgame to the end of the game.
 _MOST_LINES = 60_000
+_ENDGAMES = 12
 
 
 def kernel_game(spec: str) -> KernelGame:
@@ -99,8 +102,10 @@ def cubes(own: dict[int, int], other: dict[int, int], roller: int) -> State:
     return (0, 0, roller, 0, *cells)
 
 
-def endgames(game: KernelGame, count: int) -> list[State]:
-    """Return positions of EinStein with two or three cubes, and with short ways to the end."""
+@functools.cache
+def endgames() -> tuple[KernelGame, functools._lru_cache_wrapper[float], list[State]]:
+    """Return EinStein, its exact values, and positions with two or three cubes near the end."""
+    game = kernel_game("einstein_wurfelt_nicht")
 
     @functools.cache
     def lines(state: State) -> int:
@@ -108,7 +113,7 @@ def endgames(game: KernelGame, count: int) -> list[State]:
         return 1 if game.winner(state) else min(_MOST_LINES + 1, sum(map(lines, children)))
 
     exact, draw, found = exact_values(game), random.Random(5), list[State]()
-    while len(found) < count:
+    while len(found) < _ENDGAMES:
         near = draw.sample([1, 2, 5, 6, 7, 10, 11, 12], 3)
         first = dict(zip(draw.sample(range(1, 7), 2), near[: draw.choice((1, 2))], strict=False))
         second = {draw.randint(1, 6): draw.choice((near[2], 18, 19, 23))}
@@ -119,21 +124,20 @@ def endgames(game: KernelGame, count: int) -> list[State]:
         state = cubes(first, second, draw.choice((1, 2)))
         if lines(state) <= _MOST_LINES and abs(exact(state)) < 1:
             found.append(state)
-    return found
+    return game, exact, found
 
 
 def test_small_endgames_of_einstein_have_exact_expectations() -> None:
-    game = kernel_game("einstein_wurfelt_nicht")
-    exact, searched = exact_values(game), NetSearch(game, knowing_nothing(game))
-    for state in endgames(game, 12):
+    game, exact, states = endgames()
+    searched = NetSearch(game, knowing_nothing(game))
+    for state in states:
         assert searched.value(state, 12) == pytest.approx(exact(state), abs=ROUNDED)
 
 
 def test_the_best_actions_of_small_endgames_are_found() -> None:
-    game = kernel_game("einstein_wurfelt_nicht")
-    exact, searched = exact_values(game), NetSearch(game, knowing_nothing(game))
-    several = 0
-    for state in endgames(game, 12):
+    game, exact, states = endgames()
+    searched, several = NetSearch(game, knowing_nothing(game)), 0
+    for state in states:
         rolled = game.next_state(state, random.Random(sum(state)).randrange(6))
         sign = 3 - 2 * rolled[0]
         after = {
@@ -256,9 +260,11 @@ def test_a_player_keeps_to_its_limits_and_reports_its_candidates(spec: str, tmp_
         result = player.choose(position, limit, reports.append)
         assert result.info is not None
         assert result.info.simulations <= 201 or limit.seconds
-        rates = [each.win_rate for each in result.info.actions]
-        assert len(rates) == min(3, len(position.legal_actions))
-        assert rates == sorted(rates, reverse=True)
+        found = result.info.actions
+        assert len(found) == min(3, len(position.legal_actions))
+        assert found == tuple(sorted(found, key=lambda each: each.visits, reverse=True))
+        if limit.simulations:  # the time may leave out actions: these keep earlier, greater values
+            assert found == tuple(sorted(found, key=lambda each: each.win_rate, reverse=True))
         assert result.info.pv == (result.action,) == (result.info.actions[0].action,)
         assert result.info.proven is None
     player.close()
@@ -301,3 +307,134 @@ def test_the_net_of_pig_is_near_the_known_best_play() -> None:
         others += (player.choose(position, Limit()).action == HOLD) != (turn >= 21)
     assert others <= 3
     player.close()
+
+
+# The tree searches, which draw outcomes.
+
+#: Players whose leaves are evaluated by a net of random weights, and by playouts.
+TREE_SEARCHES = ("alphazero(net={net},seed=1,memory_mb={mb})", "uct(seed=1,memory_mb={mb})")
+every_tree_search = pytest.mark.parametrize("spelled", TREE_SEARCHES)
+#: How far the win rate of a search may be from the exact one, and simulations that suffice.
+_SAMPLED, _ENOUGH = 0.02, 30_000
+
+
+def tree_search(spelled: str, game: KernelGame, folder: Path, mb: int = 64) -> players.Player:
+    file = folder / "net.npz"
+    files.write(file, new_perceptron(game, 8), files.Card(game=str(game)))
+    return players.load(spelled.format(net=file, mb=mb), game)
+
+
+@every_tree_search
+@pytest.mark.parametrize("mb", [64, 1])
+def test_drawn_outcomes_lead_to_the_exact_expectations(
+    spelled: str, mb: int, tmp_path: Path
+) -> None:
+    """A tree of 1 MB is full after a part of the simulations."""
+    game, exact, states = endgames()
+    player = tree_search(spelled, game, tmp_path, mb)
+    for state in states[:: 1 if mb > 1 else 4]:
+        rolled = game.next_state(state, random.Random(sum(state)).randrange(6))
+        sign = 3 - 2 * rolled[0]
+        result = player.choose(Position(game, start=rolled), Limit(simulations=_ENOUGH))
+        best = sign * exact(rolled)
+        assert sign * exact(game.next_state(rolled, result.action)) >= best - _SAMPLED
+        assert result.info is not None
+        assert result.info.win_rate == pytest.approx((1 + best) / 2, abs=_SAMPLED)
+        if abs(best) < 1 - ROUNDED:
+            assert result.info.proven is None
+    player.close()
+
+
+@every_tree_search
+def test_drawn_outcomes_of_pig_with_ties_lead_to_the_exact_expectations(
+    spelled: str, tmp_path: Path
+) -> None:
+    """A tie after one number of the die is nothing that the player can choose."""
+    for spec in ("pig(winscore=6,diceoutcomes=3,horizon=5)", "pig(winscore=4,horizon=4)"):
+        game = kernel_game(spec)
+        exact, player = exact_values(game), tree_search(spelled, game, tmp_path)
+        position = Position(game)
+        while not position.winner:
+            value = (3 - 2 * position.to_move) * exact(position.state)
+            result = player.choose(position, Limit(simulations=_ENOUGH))
+            assert result.info is not None
+            assert result.info.win_rate == pytest.approx((1 + value) / 2, abs=_SAMPLED)
+            position = position.play(result.action).rolled(random.Random(3).randrange)
+        player.close()
+
+
+@every_tree_search
+def test_outcomes_are_drawn_by_their_weights(spelled: str, tmp_path: Path) -> None:
+    game, draw = kernel_game("backgammon"), random.Random(2)
+    player, position = tree_search(spelled, game, tmp_path), Position(game).rolled(draw.randrange)
+    while len(position.legal_actions) > 1:
+        position = position.play(draw.choice(position.legal_actions)).rolled(draw.randrange)
+    player.choose(position, Limit(simulations=5000))
+    tree = player.tree(min_visits=50)
+    assert tree is not None
+    (after,) = tree.children
+    state = game.next_state(position.state, after.action)
+    weights = dict(zip(game.legal_actions(state), game.chances(state), strict=True))
+    seen = {each.action: each.visits for each in after.children}
+    expected = {each: sum(seen.values()) * weight / 36 for each, weight in weights.items()}
+    assert len(seen) == len(weights) == 21
+    assert sum((seen[each] - n) ** 2 / n for each, n in expected.items()) < 20 + 5 * 40**0.5
+    player.close()
+
+
+@every_tree_search
+def test_a_tree_search_proves_a_result_after_all_rolls(spelled: str, tmp_path: Path) -> None:
+    game = kernel_game("einstein_wurfelt_nicht")
+    player = tree_search(spelled, game, tmp_path)
+    state = game.next_state(cubes({1: 6}, {1: 1}, 1), 3)
+    info = player.choose(Position(game, start=state), Limit(simulations=2000)).info
+    assert info is not None
+    assert info.proven == 1
+    player.close()
+
+
+def test_alphazero_without_a_fitting_net_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="there is no evaluation of pig"):
+        players.load("alphazero", games.load("pig(winscore=20)"))
+    with pytest.raises(SpecError, match="cannot be read"):
+        players.load(f"alphazero(net={tmp_path / 'none.npz'})", games.load("pig"))
+    with pytest.raises(SpecError, match="no compiled rules with the kernel `inputs`"):
+        AlphaZero(PigWithoutInputs())
+
+
+# Tesauro's public evaluation.
+
+
+def played(position: Position, *names: str) -> Position:
+    for name in names:
+        position = position.play(position.game.parse_action(position.state, name))
+    return position
+
+
+def test_pubeval_plays_the_same_openings_from_both_seats() -> None:
+    game = games.load("backgammon")
+    player, found = players.load("testbed.pubeval:Pubeval", game), dict[str, str]()
+    for roll in ("31", "42", "61", "53", "65"):
+        for text in (roll, roll[::-1]):
+            position = played(Position(game), text)
+            action = player.choose(position, Limit()).action
+            found[text] = game.action_name(position.state, action)
+    wanted = {"31": "8/5 6/5", "42": "8/4 6/4", "61": "13/7 8/7", "53": "8/3 6/3", "65": "24/13"}
+    assert found == wanted | {roll[::-1]: move for roll, move in wanted.items()}
+
+
+def test_pubeval_moves_both_halves_of_a_double_as_one_move() -> None:
+    game = games.load("backgammon")
+    player = players.load("testbed.pubeval:Pubeval", game)
+    position = played(Position(game), "31", "8/5 6/5", "33")
+    mover = position.to_move
+    values = {
+        second.state: value_of(mover, second.state, CONTACT)
+        for first in map(position.play, position.legal_actions)
+        for second in map(first.play, first.legal_actions)
+    }
+    for _ in range(2):
+        assert position.to_move == mover
+        position = position.play(player.choose(position, Limit()).action)
+    assert values[position.state] == max(values.values())
+    assert len(values) > 50

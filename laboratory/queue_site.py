@@ -1,0 +1,388 @@
+"""The addresses of the queue of tests: pages, and the JSON API (`docs/laboratory.md`).
+
+    GET /                          the page of the queue
+    GET /tests/12                  the page of a test, with the curve of the evidence
+    GET /api/queue                 the conditions, and the authors with their cores
+    GET /api/tests                 the tests, the latest first
+    GET /api/tests/12              one of them
+    GET /api/tests/12/summary      its verdict and its report as Markdown
+    GET /api/tests/12/log          its log, those of its builds, and of programs that crashed
+    PUT /api/tests/FILE            hands a test in
+    PUT /api/tests/12/stop         stops it
+    PUT /api/tests/12/priority/3   changes its priority
+
+The log and the last three need the name and the token of an account (HTTP Basic, RFC 7617). The
+log, a stop and the priority are for its author and for administrators.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+from markupsafe import Markup
+from msgspec import structs
+from twisted.internet.defer import Deferred
+from twisted.internet.threads import deferToThread
+from twisted.python.failure import Failure
+from twisted.web import http
+
+from playout.bots.archive import SUFFIXES
+from playout.bots.uploads import UploadRequest
+from playout.laboratory.lab_file import Conditions
+from playout.laboratory.queue import (
+    JSON_REPORT,
+    MARKDOWN_REPORT,
+    LabQueue,
+    QueuedTest,
+    conditions_of,
+)
+from playout.protocol.names import skeleton
+from playout.server.model.records import Account
+from playout.server.organizer.spec_file import SpecFileError
+from playout.server.storage.results import page_of
+from playout.server.tournament.report import Report
+from playout.server.tournament.report.writers import no_link
+from playout.server.web.api import error_as_json
+from playout.server.web.http import HTML, JSON, TEXT, HttpError, HttpResponse
+from playout.server.web.pages.tournaments import report_html
+from playout.server.web.parameters import Parameters
+from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
+
+_ARCHIVES = tuple(each for each in SUFFIXES if each != ".py")
+_MB = 2**20
+#: The status for too many requests (RFC 6585).
+_TOO_MANY = 429
+#: The highest priority; the most bytes of the end of a log, and of logs of programs in matches.
+_HIGHEST, _LAST_BYTES, _LAST_LOGS = 9, 2**14, 16
+#: The ended tests on the page, and the templates of what changes of the pages.
+_LAST_TESTS = 50
+_PARTS = {"tests": "tests", "test": "state"}
+_TEMPLATES = "playout.laboratory", "page"
+#: The parameters of a submission: values that replace those of the file, and others.
+_GIVEN = ("games", "clock", "elo1", "pairs", "plies")
+_NO_ACCOUNT = "no account has this name and this token"
+
+Answer = HttpResponse | Deferred[HttpResponse]
+
+
+class QueueSite:
+    """Answers the requests of browsers, of `playout-lab submit` and of other programs."""
+
+    def __init__(
+        self,
+        queue: LabQueue,
+        file: Path,
+        conditions: Conditions,
+        turns: Callable[[], Mapping[str, int]],
+        pages: str,
+    ) -> None:
+        """`file` is that of the queue; `turns` returns the cores of each author, by account.
+
+        For `pages` see `CompetitionOrders`.
+        """
+        self._queue = queue
+        self._file = file
+        self._conditions = conditions
+        self._terms = conditions.queue
+        self._turns = turns
+        self._pages = pages
+        self._files = Assets(files("playout.laboratory").joinpath("page"))
+        self._static = Assets(STATIC)
+        self._texts = ScriptTexts()
+
+    def __call__(self, request: UploadRequest) -> Answer:
+        """Respond to a request. Raises HttpError."""
+        first, *rest = request.path
+        if first != "api":
+            return self._page(request)
+        try:
+            return self._api(replace(request, path=tuple(rest)))
+        except HttpError as error:
+            return error_as_json(error)
+
+    def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
+        """Return the folder and the maximum number of bytes for an upload of an account."""
+        match [unquote(part) for part in path.decode("latin-1").partition("?")[0].split("/")]:
+            case ["", "api", "tests", _] if not self._refusal(account):
+                return self._queue.incoming, self._terms.submission_mb * _MB
+        return Path(), 0
+
+    def _api(self, request: UploadRequest) -> Answer:
+        match request.method, request.path:
+            case "GET", ("queue",):
+                return _json(self._overview())
+            case "GET", ("tests",):
+                return _json(self._tests(request))
+            case "GET", ("tests", number):
+                return _json(self.told(self._test(number)))
+            case "GET", ("tests", number, "summary"):
+                return self._summary(self._test(number))
+            case "GET", ("tests", number, "log"):
+                return _json(self._log(self._own(request, number)))
+            case "PUT", ("tests", number, "stop"):
+                return _json(self.told(self._stopped(request, self._own(request, number))))
+            case "PUT", ("tests", number, "priority", value):
+                test = self._own(request, number)
+                return _json(self.told(self._with_priority(test, value)))
+            case "PUT", ("tests", file):
+                return self._submit(request, file)
+        raise HttpError(http.NOT_FOUND, "there is no such address, or not for this method")
+
+    # What everybody may read.
+
+    def _page(self, request: UploadRequest) -> Answer:
+        first, *rest = request.path
+        match request.method, request.path:
+            case "GET", ("",):
+                all_ = [self.told(each) for each in self._queue]
+                found = {"unfinished": [each for each in all_ if each["ended_at"] is None]}
+                found["ended"] = [each for each in reversed(all_) if each["ended_at"]][:_LAST_TESTS]
+                return self._rendered(request, "queue", "tests", found)
+            case "GET", ("tests", number):
+                return self._page_of(request, self._test(number))
+            case "GET", (_,):
+                return self._files(request)
+        if first == "texts":
+            return self._texts(replace(request, path=tuple(rest)))
+        if first == "static":
+            return self._static(replace(request, path=tuple(rest)))
+        raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
+
+    def _page_of(self, request: UploadRequest, test: QueuedTest) -> Deferred[HttpResponse]:
+        told, path = self.told(test), self._queue.place(test, JSON_REPORT)
+
+        def response() -> HttpResponse:
+            sections = Markup()
+            if path.exists():
+                report = msgspec.json.decode(path.read_bytes(), type=Report)
+                sections = report_html(report, no_link, request.language)
+            return self._rendered(
+                request, "queue_test", "test", {"test": told, "sections": sections}
+            )
+
+        return deferToThread(response)
+
+    def _rendered(
+        self, request: UploadRequest, name: str, part: str, context: Mapping[str, object]
+    ) -> HttpResponse:
+        """Return a page in the language of the request, or with `?part=` what changes of it."""
+        parts = {"page": f"{name}.html", part: f"{name}_{_PARTS[part]}.html"}
+        wanted = Parameters(request, ("part",)).choice("part", "page", parts)
+        site = self._pages
+        if site and site.startswith(":"):
+            site = f"http://{request.host}{site}"
+        template = environment(request.language, _TEMPLATES).get_template(parts[wanted])
+        text = template.render(context, conditions=self._conditions, site=site or None)
+        return HttpResponse(text.encode(), media_type=HTML, headers=VARIES)
+
+    def _test(self, number: str) -> QueuedTest:
+        """Return a test. Raises HttpError."""
+        is_number = number.isascii() and number.isdecimal() and len(number) < 9
+        found = self._queue.get(int(number)) if is_number else None
+        if found is None:
+            raise HttpError(http.NOT_FOUND, f"there is no test {number[:20]!r}")
+        return found
+
+    def _overview(self) -> dict[str, Any]:
+        conditions, turns = self._conditions, self._turns()
+        authors: dict[str, dict[str, Any]] = {}
+        for each in self._queue:
+            if not each.is_over:
+                found = authors.setdefault(
+                    each.account, {"author": each.author, "tests": 0, "cores": 0}
+                )
+                found["tests"] += 1
+                found["cores"] = turns.get(each.account, 0)
+        keys = ("games", "clock", "elo1", "alpha", "beta", "pairs")
+        limits = ("unfinished", "per_day", "submission_mb")
+        return {
+            **{key: getattr(conditions, key) for key in keys},
+            **{key: getattr(self._terms, key) for key in limits},
+            "authors": list(authors.values()),
+        }
+
+    def _tests(self, request: UploadRequest) -> Any:
+        parameters = Parameters(request, ("author", "state", "page", "per_page"))
+        states = ("unfinished", "ended")
+        state = parameters.choice("state", "", states)
+        author = skeleton(request.query.get("author", ""))
+        found = [
+            each
+            for each in reversed(list(self._queue))
+            if author in ("", skeleton(each.author))
+            and (not state or each.is_over == (state == "ended"))
+        ]
+        page = page_of(found, parameters.page, parameters.per_page)
+        return structs.replace(page, items=tuple(map(self.told, page.items)))
+
+    def told(self, test: QueuedTest) -> dict[str, Any]:
+        """Return the fields of a test that everybody may read."""
+        result = msgspec.to_builtins(test.result)
+        del result["builds"]
+        has_turn = not test.is_over and test in self._queue.first_of_authors().values()
+        return {
+            "test": test.id,
+            "author": test.author,
+            "state": test.state,
+            "reason": test.reason,
+            "priority": test.priority,
+            "given": test.given,
+            "at": test.at,
+            "ended_at": test.ended_at,
+            "history": [{"at": at, "state": state} for at, state in test.history],
+            **result,
+            "cores": self._turns().get(test.account, 0) if has_turn else 0,
+        }
+
+    def _summary(self, test: QueuedTest) -> HttpResponse:
+        path = self._queue.place(test, MARKDOWN_REPORT)
+        report = path.read_text(encoding="utf-8") if path.exists() else ""
+        sentence = test.result.verdict or f"test {test.id}: {test.state} {test.reason}".rstrip()
+        return HttpResponse(f"**{sentence}**\n\n{report}".encode(), media_type=TEXT)
+
+    # What needs an account.
+
+    def _own(self, request: UploadRequest, number: str) -> QueuedTest:
+        """Return a test of the account of a request, or of anybody for administrators.
+
+        Raises HttpError.
+        """
+        account, test = _account(request), self._test(number)
+        if not (account.administrator or account.id == test.account):
+            raise HttpError(http.FORBIDDEN, f"test {test.id} is not yours but {test.author}'s")
+        return test
+
+    def _log(self, test: QueuedTest) -> dict[str, Any]:
+        builds = self._queue.home(test) / "builds"
+        logs = {
+            name: _end_of(builds / key / "log.txt")
+            for name, key in zip(test.result.versions, test.result.builds, strict=True)
+        }
+        place = self._queue.home(test) / "tests" / f"{test.result.trial:06}" / "matches.logs"
+        outputs = {each.stem: _end_of(each) for each in sorted(place.glob("*/*.log"))[-_LAST_LOGS:]}
+        return {"log": self._queue.log(test), "builds": logs, "outputs": outputs}
+
+    def _stopped(self, request: UploadRequest, test: QueuedTest) -> QueuedTest:
+        if test.is_over:
+            raise HttpError(http.CONFLICT, f"test {test.id} has ended already: {test.state}")
+        return self._queue.put(test, "stopped", reason=f"by {_account(request).name}")
+
+    def _with_priority(self, test: QueuedTest, value: str) -> QueuedTest:
+        if not (value.isascii() and value.isdecimal() and len(value) == 1):
+            text = f"the priority must be a whole number from 0 to {_HIGHEST}, not {value[:20]!r}"
+            raise HttpError(http.BAD_REQUEST, text)
+        return self._queue.put(test, test.state, priority=int(value))
+
+    def _refusal(self, account: Account) -> tuple[int, str] | None:
+        """Return why an account may not hand a test in now: a status and a text."""
+        terms = self._terms
+        if terms.authors and skeleton(account.name) not in map(skeleton, terms.authors):
+            return http.FORBIDDEN, f"{account.name} is no author of this queue: ask its operator"
+        if self._queue.unfinished(account.id) >= terms.unfinished:
+            return _TOO_MANY, (
+                f"{account.name} has {terms.unfinished} tests that have not ended, which is the "
+                "limit: wait, or stop some"
+            )
+        if self._queue.of_day(account.id) >= terms.per_day:
+            return _TOO_MANY, (
+                f"{account.name} has handed in {terms.per_day} tests in a day, which is the limit: "
+                "try again later"
+            )
+        return None
+
+    def _submit(self, request: UploadRequest, file: str) -> Answer:
+        """Take a test, after a thread has checked its conditions. Raises HttpError."""
+        account = _account(request)
+        self._require(account)
+        if not file.endswith(_ARCHIVES) or not file.isprintable() or len(file) > 100:
+            text = f"an archive of one of these kinds is expected: {', '.join(_ARCHIVES)}"
+            raise HttpError(http.UNSUPPORTED_MEDIA_TYPE, text)
+        if request.too_large:
+            text = f"a test has at most {self._terms.submission_mb} MiB"
+            raise HttpError(http.REQUEST_ENTITY_TOO_LARGE, text)
+        if request.too_many:
+            raise HttpError(http.SERVICE_UNAVAILABLE, "too many uploads at once: try again soon")
+        if request.upload is None or request.upload.stat().st_size == 0:
+            raise HttpError(http.BAD_REQUEST, "the archive is empty")
+        parameters = Parameters(request, (*_GIVEN, "base", "priority"))
+        priority = parameters.number("priority", 0, _HIGHEST, least=0)
+        base = request.query.get("base") or "base"
+        given = _given(request.query, parameters)
+        kept = self._queue.incoming / secrets.token_hex(8)
+        request.upload.rename(kept)  # it is removed after the answer, or after a fault
+
+        def checked(_: Conditions) -> HttpResponse:
+            self._require(account)  # others may have arrived meanwhile
+            test = self._queue.add(
+                kept,
+                account=account.id,
+                author=account.name,
+                file=file,
+                base=base,
+                given=given,
+                priority=priority,
+            )
+            return _json(self.told(test), http.CREATED)
+
+        def refused(failure: Failure) -> HttpResponse:
+            kept.unlink(missing_ok=True)
+            if isinstance(failure.value, SpecFileError):
+                return error_as_json(HttpError(http.BAD_REQUEST, failure.value.message))
+            if isinstance(failure.value, HttpError):
+                return error_as_json(failure.value)
+            failure.raiseException()
+
+        found: Deferred[Conditions] = deferToThread(conditions_of, self._file, given)
+        return found.addCallback(checked).addErrback(refused)
+
+    def _require(self, account: Account) -> None:
+        """Raise HttpError unless an account may hand a test in now."""
+        if refusal := self._refusal(account):
+            raise HttpError(*refusal)
+
+
+def _given(query: Mapping[str, str], parameters: Parameters) -> dict[str, Any]:
+    """Return the values of a submission that replace those of the file. Raises HttpError."""
+    given: dict[str, Any] = {}
+    if games := query.get("games"):
+        given["games"] = [each.strip() for each in games.split(";")]
+    if clock := query.get("clock"):
+        given["clock"] = clock
+    if elo1 := query.get("elo1"):
+        try:
+            given["elo1"] = float(elo1)
+        except ValueError:
+            text = f"elo1 must be a number, not {elo1[:20]!r}"
+            raise HttpError(http.BAD_REQUEST, text) from None
+    if query.get("pairs"):
+        given["pairs"] = parameters.number("pairs", 0, 1_000_000)
+    if query.get("plies"):
+        given["openings"] = {"plies": parameters.number("plies", 0, 100, least=0)}
+    return given
+
+
+def _account(request: UploadRequest) -> Account:
+    """Return the account of a request. Raises HttpError."""
+    if request.account is None:
+        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
+    return request.account
+
+
+def _end_of(path: Path) -> str:
+    """Return the end of a log; empty without one."""
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _LAST_BYTES))
+        return file.read().decode(errors="replace")
+
+
+def _json(value: object, status: int = http.OK) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(value), status, JSON)

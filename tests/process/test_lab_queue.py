@@ -1,0 +1,76 @@
+"""`playout-server --lab`: tests of several authors, from the submission to the verdict."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from support.competitions import processes_of
+from support.lab_queues import BASE, STRONGER, QueueServer
+from support.posts import receiving
+from support.processes import is_gone
+from support.raw_client import TIMEOUT_S
+from support.repositories import LINES_TOML, RANDOM
+from support.waiting import wait_until
+from testbed.handed_in import LATER, packed
+
+
+def test_authors_take_turns_and_a_kill_of_everything_loses_and_repeats_nothing(
+    tmp_path: Path,
+) -> None:
+    with receiving(204) as program:
+        hooks = ("--webhooks", str(tmp_path / "hooks"), "--webhook", f"{program.origin}/told")
+        queue = QueueServer(tmp_path, options=hooks)
+        for name in ("Ada", "Bob"):
+            queue.account(name)
+        equal = {"new/bot.toml": LINES_TOML, "new/bot.py": f"# the same\n{RANDOM}"}
+        with queue.running() as server:
+            queue.hand_in("Ada", BASE | equal, "?pairs=12")
+            queue.hand_in("Ada", BASE | STRONGER)
+            queue.hand_in("Bob", BASE | STRONGER, "?priority=1")
+            wait_until(lambda: queue.told(1)["pairs"] > 1, "pairs of the first test", seconds=120)
+            killed = processes_of(tmp_path)
+            server.process.send_signal(signal.SIGKILL)
+            wait_until(lambda: all(map(is_gone, killed)), "the end of all processes")
+        with queue.running():
+            ended = [queue.ended(number) for number in (1, 2, 3)]
+            posts = [json.loads(program.posts.get(timeout=TIMEOUT_S).body) for _ in ended]
+    assert [each["state"] for each in ended[1:]] == ["stronger", "stronger"]
+    assert ended[0]["state"] in ("undecided", "not stronger")
+    # The second candidate of Ada against this base is held to a sixth of alpha, Bob's to a half.
+    assert [each["tried"] for each in ended] == [0, 1, 0]
+    assert [each["candidates"][0]["bound"] for each in ended] == pytest.approx([40, 120, 40])
+    for slots in queue.fixtures():
+        assert len(slots) == len(set(slots))
+    assert {each["type"] for each in posts} == {"test.ended"}
+    assert sorted(each["data"]["test"] for each in posts) == [1, 2, 3]
+
+
+def test_hostile_archives_and_bots_stop_their_test_with_a_reason(tmp_path: Path) -> None:
+    # It passes the check of its build, whose moves have less time.
+    crashing = {"new/bot.toml": LINES_TOML, "new/bot.py": LATER.format("sys.exit('out of luck')")}
+    cases = [
+        (packed(BASE), "the archive must have a folder base and 1 to 8 others, not base"),
+        (packed({"bot.py": RANDOM}), "'bot.py' is in no folder"),
+        (packed(BASE | {"new/../../evil": "x"}), "leads out of the folder"),
+        (b"no archive", "test.tar.gz is damaged, or no archive of this kind"),
+        (packed(BASE | {"new/bot.toml": "", "new/bot.py": "x"}), "cannot be built: "),
+        (packed(BASE | crashing), "by crashes or illegal moves"),
+    ]
+    queue = QueueServer(tmp_path)
+    queue.account("Eve")
+    with queue.running():
+        for body, _ in cases:
+            status, told = queue.ask("PUT", "api/tests/test.tar.gz?elo1=20", "Eve", body)
+            assert status == 201, told
+        ended = [queue.ended(number) for number in range(1, len(cases) + 1)]
+        log = queue.ask("GET", f"api/tests/{len(cases)}/log", "Eve")[1]
+    assert any("out of luck" in each for each in log["outputs"].values())
+    for each, (_, reason) in zip(ended, cases, strict=True):
+        assert each["state"] == "stopped", each
+        assert reason in each["reason"]
+        assert str(tmp_path) not in each["reason"] + log["log"]
+    assert not list(tmp_path.rglob("evil"))

@@ -1,0 +1,77 @@
+"""Whose turn it is in the queue of tests, over hours of a simulated clock."""
+
+from __future__ import annotations
+
+import types
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from playout.laboratory import queue_host
+from playout.laboratory.lab_file import QueueTerms
+from playout.laboratory.queue import QueuedTest
+from playout.laboratory.queue_host import QueueHost, _Run
+
+STEP_S, TURN_S, HOURS = 5.0, 120.0, 4
+#: Seconds until a process has its first result.
+START_S = 5.0
+
+
+class Waiting(dict[int, QueuedTest]):
+    """Tests that go on for ever, by number."""
+
+    def first_of_authors(self) -> dict[str, QueuedTest]:
+        found: dict[str, QueuedTest] = {}
+        for each in self.values():
+            found.setdefault(each.account, each)
+        return found
+
+
+class SimulatedHost(QueueHost):
+    """Starts no processes; an interrupted test ends with the next step."""
+
+    def __init__(self, cores: int, tests: list[QueuedTest]) -> None:
+        untyped: Any = self
+        untyped.queue = Waiting({each.id: each for each in tests})
+        self._cores = list(range(cores))
+        self._runs, self._used, self._failures = {}, {}, {}
+        self._terms = QueueTerms(turn_s=TURN_S)
+        self._looked_at = self.now = 0.0
+        self.total: Counter[str] = Counter()
+
+    def step(self) -> None:
+        self.now += STEP_S
+        for account, run in list(self._runs.items()):
+            self.total[account] += len(run.cores)
+            if run.ends_at < self.now + queue_host._END_S:
+                del self._runs[account]
+        self._look()
+
+    def _begin(self, account: str, test: QueuedTest, cores: list[int], now: float) -> None:
+        assert not {each for run in self._runs.values() for each in run.cores} & set(cores)
+        child: Any = types.SimpleNamespace(send=lambda number: None)
+        self._runs[account] = _Run(test.id, child, cores, over_at=now + START_S + TURN_S)
+
+
+@pytest.mark.parametrize(
+    ("cores", "tests"),
+    [(2, (1, 30)), (2, (1, 3, 30)), (3, (30, 1)), (8, (1, 3, 30)), (2, (1,) * 5)],
+)
+def test_authors_have_equal_shares_however_many_tests_they_have(
+    cores: int, tests: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = [
+        QueuedTest(100 * author + number, f"{author}", "", "", "", {}, 0.0)
+        for author, count in enumerate(tests)
+        for number in range(count)
+    ]
+    host = SimulatedHost(cores, waiting)
+    clock = types.SimpleNamespace(monotonic=lambda: host.now)
+    monkeypatch.setattr(queue_host, "time", clock)
+    for _ in range(int(HOURS * 3600 / STEP_S)):
+        host.step()
+    total = sum(host.total.values())
+    assert total > 0.95 * cores * HOURS * 3600 / STEP_S
+    for used in host.total.values():
+        assert used / total == pytest.approx(1 / len(tests), rel=0.04)

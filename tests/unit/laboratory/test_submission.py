@@ -1,0 +1,52 @@
+"""What a submission to a queue of tests sends: values of lab.toml, and the files of versions."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import click
+import pytest
+
+from playout.laboratory.sources import UnknownVersion, Version, VersionSources
+from playout.laboratory.submission import archive_of, asked
+
+
+def test_the_values_that_the_server_leaves_to_authors_are_sent(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text(
+        'games = ["nim", "hex(size=5)"]\nalpha = 0.5\npairs = 9\nopenings = {plies = 2}'
+    )
+    assert asked(file, {"games": (), "clock": "1+1", "elo1": None}) == {
+        "games": "nim;hex(size=5)",
+        "clock": "1+1",
+        "pairs": 9,
+        "plies": 2,
+    }
+    assert asked(file, {"games": ("nim",), "pairs": 3})["games"] == "nim"
+    file.write_text('openings = {shipped = true, plies = 4}\nisolate = "never"')
+    assert asked(file, {}) == asked(None, {}) == {}
+    file.write_text("games = [")
+    with pytest.raises(click.ClickException, match=r"lab\.toml"):
+        asked(file, {})
+
+
+def test_each_version_has_a_folder_in_the_archive(tmp_path: Path) -> None:
+    versions = []
+    for label in ("origin/main", "feature/" + 40 * "x", "feature/" + 41 * "x"):
+        folder = tmp_path / label
+        folder.mkdir(parents=True)
+        (folder / "bot.py").write_text(label)
+        versions.append(VersionSources.of_folder(folder, str(folder)))
+        versions[-1] = Version(versions[-1].id, label, pack=versions[-1].pack)
+    base, content = archive_of(versions)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        names = archive.getnames()
+    assert base == "origin-main"
+    assert names == [
+        "origin-main/bot.py",
+        *(f"feature-{'x' * 16}{end}/bot.py" for end in ("", "-2")),
+    ]
+    with pytest.raises(UnknownVersion, match="is a player, which has no files"):
+        archive_of([*versions, Version("id", "uct(c=1)", player="uct(c=1)")])
