@@ -112,7 +112,7 @@ class NotedRating(NamedTuple):
 
 
 def counted_game(rated: RatedMatch, verdict: TournamentVerdict | None) -> RatedGame | None:
-    """Return the match as it counts, None if it does not.
+    """Return the match as the leaderboard counts it; None if it is not counted.
 
     `verdict` is that of its tournament, if this is known. Of a tournament, only the matches of
     complete pairs count, and only if they do not repeat other matches.

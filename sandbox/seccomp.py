@@ -13,7 +13,6 @@ import ctypes
 import errno
 import functools
 import os
-import tempfile
 
 _ALLOW = 0x7FFF0000
 _DENY = 0x00050000
@@ -91,10 +90,11 @@ def program(*, tcp: bool = False) -> bytes:
         raise OSError("libseccomp cannot make a filter")
     try:
         _add_rules(library, context, _SOCKETS_BUT_TCP if tcp else _SOCKETS)
-        with tempfile.TemporaryFile() as file:
-            _require(library.seccomp_export_bpf(ctypes.c_void_p(context), file.fileno()))
-            file.seek(0)
-            return file.read()
+        reading, writing = os.pipe()  # neither full disks nor limits of files cut it
+        with open(reading, "rb") as output:
+            with open(writing, "wb"):
+                _require(library.seccomp_export_bpf(ctypes.c_void_p(context), writing))
+            return output.read()
     finally:
         library.seccomp_release(ctypes.c_void_p(context))
 

@@ -449,6 +449,7 @@ addEventListener("hashchange", () => {
     shown = null;
     at("one").hidden = true;
   }
+  at("own").hidden = true; // it may have the submissions of another team
   showTab();
   refresh();
 });

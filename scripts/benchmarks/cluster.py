@@ -3,7 +3,7 @@
 The same two players play the same schedule with 10 ms a move, one match per core at once: without
 Dask, and with `--dask local`, where each worker has a core. Both take turns in the same run, so
 that other work on the machine affects both. Searches by the clock end at different moments, and so
-the matches have different lengths: compared is the time for each second that the players think.
+the matches have different lengths: the table compares the time per second of thinking.
 
 Both trainings train a net for 6x6 four in a row on this machine, with a process for self-play on
 each core, and learn the same number of samples in the same steps between the rounds. So after equal

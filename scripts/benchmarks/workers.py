@@ -266,7 +266,7 @@ async def _play(pipe: str, thinking_s: float, counts: Any) -> None:
 
 
 class _Sleeper(asyncio.Protocol):
-    """A player and its connection."""
+    """A simulated player, and its connection."""
 
     def __init__(
         self,

@@ -22,6 +22,8 @@ from mkdocs.structure.files import File, Files
 INDEX = "docs/README.md"
 UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"  # results are documents
 FENCE = "`" * 5  # longer than any in a listed file
+#: The text of an edge of a node in the search of the theme, as `e=e+label+node.id`.
+AMBIGUOUS_NODE = re.compile(r"\b(\w+)=\1\+\w+\+\w+\.id\b(?!\+)")
 #: Files that the site has as they are; of other files and of folders it has a page.
 AS_THEY_ARE = (".md", ".onnx", ".png", ".svg", ".xz")
 
@@ -55,6 +57,18 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
             if file.src_uri.endswith(".md") or (root / place).is_dir():
                 places += links(place, file.content_string)
     return placed
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Mends the search of the theme, so that a query finds all words that begin as it does.
+
+    Its library, lunr, tells nodes of its index apart by labels and ids in one text without a
+    separator: "1" and 23 look like "12" and 3. Nodes were confused, and every query that began as
+    one of their words failed (lunr.js, issue 503).
+    """
+    for worker in Path(config.site_dir).glob("assets/javascripts/workers/search.*.js"):
+        text = worker.read_text(encoding="utf-8")
+        worker.write_text(AMBIGUOUS_NODE.sub(r"\g<0>+','", text), encoding="utf-8")
 
 
 def navigation(index: str) -> list[dict[str, str] | dict[str, list[dict[str, str]]]]:

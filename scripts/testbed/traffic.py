@@ -270,7 +270,7 @@ def drive(
 def playing(
     served: ServerProcess, dialogue: Dialogue, count: int
 ) -> Iterator[selectors.BaseSelector]:
-    """Connect `count` players that have sent their first messages, until the end of the block."""
+    """Connect `count` players for the block, and send their first messages."""
     with selectors.DefaultSelector() as selector, connected(served, dialogue, count) as players:
         for player in players:
             selector.register(player.connection, selectors.EVENT_READ, player)

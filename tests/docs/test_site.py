@@ -134,17 +134,29 @@ def test_the_search_index_has_the_words_of_the_documents(site: Path) -> None:
     assert "games/connect_four.py.html" not in indexed, "sources are shown, but not searched"
 
 
+def test_the_search_tells_the_nodes_of_its_index_apart(site: Path) -> None:
+    workers = list((site / "assets" / "javascripts" / "workers").glob("*.js"))
+    assert workers
+    for worker in workers:
+        text = worker.read_text(encoding="utf-8")
+        assert "lunr" in text
+        assert re.findall(r"\w+\+\w+\.id\}", text) == []
+
+
 def test_the_search_works_without_a_server_and_without_a_network(
     site: Path, chromium: Browser
 ) -> None:
     page = chromium.new_page()
     requested: list[str] = []
+    printed: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
+    page.on("console", lambda message: printed.append(message.text))
     page.goto((site / "index.html").as_uri())
     # By keys, as people do: `fill` sends none, and the search reads the text at a key, or once when
     # its index is ready, which may be before `fill` has written the text.
     page.locator("[data-md-component=search-query]").press_sequentially("SPRT")
-    page.locator(".md-search-result__item h1", has_text="Tournaments").wait_for()
+    page.locator(".md-search-result__item h1", has_text="Numbers of tournaments").wait_for()
+    assert printed == []
     page.goto((site / "docs" / "architecture.html").as_uri())
     page.close()
     assert {urlsplit(address).scheme for address in requested} <= {"file", "data", "blob"}
