@@ -356,7 +356,7 @@ def test_the_rolls_of_a_match_are_verified_and_their_luck_is_shown(
         "last": (data["rolls"][1]["first"] + 1) % 6,
     }
     verify_file(page, data)
-    expect(page.locator("#verified")).to_have_text(re.compile(r"^1 of \d+ rolls do not follow"))
+    expect(page.locator("#verified")).to_have_text(re.compile(r"not follow from the key: 1 of \d+\.$"))
     verify_file(page, data | {"key": "0" * 64})
     expect(page.locator("#verified")).to_have_text(re.compile("not the one whose SHA-256"))
     verify_file(page, [])
