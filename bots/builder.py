@@ -234,13 +234,8 @@ class Builder:
         return text
 
     def has_room(self) -> bool:
-        """Whether the disk of the folder has room for a bot."""
-        try:
-            free = os.statvfs(self._folder)
-        except OSError:
-            return False
-        has_files = free.f_favail > 0 or not free.f_files
-        return has_files and free.f_bavail * free.f_frsize >= _LEAST_FREE
+        """Return whether the disk has room for the bot."""
+        return has_room(self._folder)
 
     def _machine_fault(self, stage: BuildStage, child: Child, code: int, *, in_time: bool) -> str:
         """Return the fault of this machine that ended a stage; empty if it may be the bot's."""
@@ -255,6 +250,16 @@ class Builder:
         if by_others and (stage != "build" or self._terms.sandbox):
             return f"was killed: it {child.how_it_ended()}"
         return ""
+
+
+def has_room(folder: Path) -> bool:
+    """Return whether the disk of a folder has room for a bot."""
+    try:
+        free = os.statvfs(folder)
+    except OSError:
+        return False
+    has_files = free.f_favail > 0 or not free.f_files
+    return has_files and free.f_bavail * free.f_frsize >= _LEAST_FREE
 
 
 def for_author(text: str) -> str:

@@ -45,13 +45,21 @@ _STATE, _LOG = "test.json", "log.txt"
 _MOST_LOG = 2**18
 
 
+class QueueFileError(Exception):
+    """The file of a queue cannot be used; the message is for the operator."""
+
+
 def conditions_of(file: Path, given: Mapping[str, Any]) -> Conditions:
     """Return the conditions of the file of a queue, with the `given` values in their place.
 
-    Bots run in the sandbox, unless the file has `isolate = "never"`. Raises SpecFileError with all
-    faults: a test may choose among the games of the file, and play at most as many pairs.
+    Bots run in the sandbox, unless the file has `isolate = "never"`. A test may choose among the
+    games of the file, and play at most as many pairs: raises SpecFileError with all faults of
+    `given`, QueueFileError for those of the file.
     """
-    own = lab_file.read(file, {}, file.parent, isolate="always")
+    try:
+        own = lab_file.read(file, {}, file.parent, isolate="always")
+    except SpecFileError as error:
+        raise QueueFileError(error.message) from error
     if code := [each for each in given.get("games", ()) if plugins.is_target(each)]:
         raise SpecFileError(f"games: {', '.join(code)} is code, not the name of a game")
     try:
@@ -160,7 +168,7 @@ class LabQueue:
         self._tests = {each.id: each for each in found}
         for test in list(self._tests.values()):
             if test.is_over:
-                self._remove_code(test)
+                self.remove_code(test)
             elif test.state != "waiting":  # it was interrupted
                 self.put(test, "waiting")
 
@@ -201,10 +209,11 @@ class LabQueue:
         write_atomically(self.place(test, _STATE), msgspec.json.encode(test))
         self._tests[test.id] = test
         if test.is_over:
-            self._remove_code(test)
+            self.remove_code(test)
         return test
 
-    def _remove_code(self, test: QueuedTest) -> None:
+    def remove_code(self, test: QueuedTest) -> None:
+        """Remove the archive of a test, and the versions that were unpacked."""
         self.place(test, "upload").unlink(missing_ok=True)
         shutil.rmtree(self.place(test, "code"), ignore_errors=True)
 

@@ -26,18 +26,25 @@ import msgspec
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
+from playout.bots.builder import has_room
 from playout.bots.uploads import Accounts, UploadSite
 from playout.commands import signals
 from playout.commands.child import Child, Program, stop
 from playout.commands.cores import Cores, kept_to, usable_cores
 from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
-from playout.laboratory.queue import LabQueue, QueuedTest, QueueInUse, conditions_of, shares
+from playout.laboratory.queue import (
+    LabQueue,
+    QueuedTest,
+    QueueFileError,
+    QueueInUse,
+    conditions_of,
+    shares,
+)
 from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import TrialNews, TrialOrders
 from playout.protocol.endpoints import BACKLOG, page_address
 from playout.server.net.competition_process import LaboratoryOrders
 from playout.server.net.webhooks import EndEvent, Webhook, WebhooksUnavailable
-from playout.server.organizer.spec_file import SpecFileError
 from playout.server.runtime import process
 from playout.server.storage.queries import Place
 from playout.server.web.http_server import Access
@@ -48,7 +55,8 @@ _PROGRAM = "playout.laboratory.queued_test:main"
 LOOK_S, _END_S, _STOP_S = 0.5, 20.0, 10.0
 #: How many times as long as a usual turn one without a result lasts.
 _LONGEST_TURN = 10
-#: A test whose process fails is played again after these pauses in seconds, then stopped.
+#: A test whose process fails is played again after these pauses in seconds, then stopped. Failures
+#: do not count while the file of the queue has faults.
 _TRY_AGAIN_S = (2.0, 10.0, 30.0)
 
 _log = Logger(namespace="server")
@@ -62,7 +70,7 @@ def main() -> int:
     with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
         try:
             host = QueueHost(reactor, orders)
-        except (SpecFileError, QueueInUse, WebhooksUnavailable, OSError) as error:
+        except (QueueFileError, QueueInUse, WebhooksUnavailable, OSError) as error:
             _log.error("{text}", text=str(error))
             return 1
         reactor.callWhenRunning(host.start)
@@ -110,7 +118,7 @@ class QueueHost:
     """The queue of a server, and the processes that play its tests."""
 
     def __init__(self, reactor: Any, orders: LaboratoryOrders) -> None:
-        """Read the file and the folder. Raises SpecFileError, QueueInUse, OSError."""
+        """Read the file and the folder. Raises QueueFileError, QueueInUse, OSError."""
         self._reactor = reactor
         self._orders = orders
         self._file = Path(orders.file)
@@ -178,6 +186,8 @@ class QueueHost:
                 self._interrupt(run, now)
         if any(each.ends_at < math.inf for each in self._runs.values()):
             return  # its cores are shared, too, when it has ended
+        if not has_room(self.queue.folder):
+            return  # each test would fail
         for account in sorted(first, key=lambda each: self._used[each]):
             if account not in self._runs and (free := self._free()[: due[account]]):
                 self._begin(account, first[account], free, now)
@@ -244,8 +254,11 @@ class QueueHost:
     def _exited(self, account: str) -> None:
         run = self._runs.pop(account)
         test = self.queue.get(run.test)
-        if test is None or test.is_over:
+        if test is None:
+            return
+        if test.is_over:
             self._failures.pop(run.test, None)
+            self.queue.remove_code(test)  # it may have been unpacked while it was stopped
             return
         self.queue.put(test, "waiting")
         if run.ends_at == math.inf:
@@ -256,6 +269,12 @@ class QueueHost:
     def _failed(self, test: QueuedTest, now: float) -> None:
         """Try again later; stop the test if its process has failed again and again."""
         failures = self._failures.pop(test.id, (0, 0.0))[0]
+        try:
+            conditions_of(self._file, {})
+        except QueueFileError as error:
+            _log.error("tests wait until this is corrected: {error}", error=error)
+            self._failures[test.id] = failures, now + _TRY_AGAIN_S[-1]
+            return
         if failures == len(_TRY_AGAIN_S):
             reason = "faults of the server, again and again: tell its operator"
             self.queue.put(test, "stopped", reason=reason)

@@ -34,6 +34,7 @@ from twisted.python.failure import Failure
 from twisted.web import http
 
 from playout.bots.archive import SUFFIXES
+from playout.bots.builder import for_author
 from playout.bots.uploads import UploadRequest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.queue import (
@@ -41,6 +42,7 @@ from playout.laboratory.queue import (
     MARKDOWN_REPORT,
     LabQueue,
     QueuedTest,
+    QueueFileError,
     conditions_of,
 )
 from playout.protocol.names import skeleton
@@ -141,9 +143,13 @@ class QueueSite:
         first, *rest = request.path
         match request.method, request.path:
             case "GET", ("",):
-                all_ = [self.told(each) for each in self._queue]
-                found = {"unfinished": [each for each in all_ if each["ended_at"] is None]}
-                found["ended"] = [each for each in reversed(all_) if each["ended_at"]][:_LAST_TESTS]
+                tests = list(self._queue)
+                ended = [each for each in reversed(tests) if each.is_over][:_LAST_TESTS]
+                unfinished = [each for each in tests if not each.is_over]
+                found = {
+                    "unfinished": list(map(self.told, unfinished)),
+                    "ended": list(map(self.told, ended)),
+                }
                 return self._rendered(request, "queue", "tests", found)
             case "GET", ("tests", number):
                 return self._page_of(request, self._test(number))
@@ -266,7 +272,8 @@ class QueueSite:
             for name, key in zip(test.result.versions, test.result.builds, strict=True)
         }
         place = self._queue.home(test) / "tests" / f"{test.result.trial:06}" / "matches.logs"
-        outputs = {each.stem: _end_of(each) for each in sorted(place.glob("*/*.log"))[-_LAST_LOGS:]}
+        programs = sorted(place.glob("*/[0-9]*.log"))[-_LAST_LOGS:]  # not that of the server
+        outputs = {each.stem: _end_of(each) for each in programs}
         return {"log": self._queue.log(test), "builds": logs, "outputs": outputs}
 
     def _stopped(self, request: UploadRequest, test: QueuedTest) -> QueuedTest:
@@ -337,6 +344,9 @@ class QueueSite:
                 return error_as_json(HttpError(http.BAD_REQUEST, failure.value.message))
             if isinstance(failure.value, HttpError):
                 return error_as_json(failure.value)
+            if isinstance(failure.value, QueueFileError):
+                text = "the file of this queue has a fault: tell its operator"
+                return error_as_json(HttpError(http.SERVICE_UNAVAILABLE, text))
             failure.raiseException()
 
         found: Deferred[Conditions] = deferToThread(conditions_of, self._file, given)
@@ -376,12 +386,12 @@ def _account(request: UploadRequest) -> Account:
 
 
 def _end_of(path: Path) -> str:
-    """Return the end of a log; empty without one."""
+    """Return the end of a log for its author; empty without one."""
     if not path.exists():
         return ""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _LAST_BYTES))
-        return file.read().decode(errors="replace")
+        return for_author(file.read().decode(errors="replace"))
 
 
 def _json(value: object, status: int = http.OK) -> HttpResponse:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from playout.laboratory.queue import (
     JSON_REPORT,
     MARKDOWN_REPORT,
     CandidateRow,
+    QueueFileError,
     State,
     TrialResult,
     add_to_log,
@@ -111,6 +113,9 @@ def main() -> int:
         run.stopped(beginning(plain(for_author(str(fault))), _MOST_REASON))
     except NotPlayed as ended:
         return ended.code
+    except (MachineError, QueueFileError) as fault:
+        print(fault, file=sys.stderr)
+        return 1
     return 0
 
 
@@ -127,7 +132,10 @@ class _Run:
         self._played = False
 
     def play(self) -> None:
-        """Play to the verdict. Raises TrialStopped, SpecFileError, NotPlayed, MachineError."""
+        """Play to the verdict.
+
+        Raises TrialStopped, SpecFileError, NotPlayed, MachineError, QueueFileError.
+        """
         orders, file = self._orders, Path(self._orders.file)
         conditions = conditions_of(file, orders.given)
         conditions = replace(conditions, concurrency=conditions.concurrency or orders.most)
@@ -273,7 +281,7 @@ class _Run:
         self._result = structs.replace(self._result, pairs=len(ledger.results), candidates=rows)
 
     def _write_reports(self, ledger: Ledger) -> None:
-        report = Results(ledger).report()
+        report = Results(ledger).report(public=True)
         write_atomically(self._folder / JSON_REPORT, msgspec.json.encode(report))
         write_atomically(self._folder / MARKDOWN_REPORT, writer("markdown")(report).encode())
 

@@ -62,9 +62,13 @@ def archive_of(versions: Sequence[Version]) -> tuple[str, bytes]:
     names: list[str] = []
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for each in versions:
-            name = _folder_name(each.label)
-            names.append(f"{name}-{len(names)}" if name in names else name)
-            _add(archive, names[-1], each)
+            name = label = _folder_name(each.label)
+            number = 1
+            while name in names:
+                number += 1
+                name = f"{label}-{number}"
+            names.append(name)
+            _add(archive, name, each)
     return names[0], buffer.getvalue()
 
 

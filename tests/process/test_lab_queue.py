@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -68,7 +69,12 @@ def test_hostile_archives_and_bots_stop_their_test_with_a_reason(tmp_path: Path)
             assert status == 201, told
         ended = [queue.ended(number) for number in range(1, len(cases) + 1)]
         log = queue.ask("GET", f"api/tests/{len(cases)}/log", "Eve")[1]
+        summary = queue.ask("GET", f"api/tests/{len(cases)}/summary")[1]
     assert any("out of luck" in each for each in log["outputs"].values())
+    # What is told has neither the command of an author nor places of this machine.
+    assert "a program" in summary
+    assert "python3 bot.py" not in summary
+    assert not re.search(r"(?<![\w.])/\w+/\w", json.dumps(log))
     for each, (_, reason) in zip(ended, cases, strict=True):
         assert each["state"] == "stopped", each
         assert reason in each["reason"]

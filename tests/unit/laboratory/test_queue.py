@@ -14,6 +14,7 @@ from playout.bots.uploads import UploadRequest
 from playout.laboratory.queue import (
     LabQueue,
     QueuedTest,
+    QueueFileError,
     QueueInUse,
     TrialResult,
     conditions_of,
@@ -110,6 +111,9 @@ def test_a_test_chooses_its_conditions_within_those_of_the_file(
 ) -> None:
     assert conditions_of(file, {"elo1": 50.0, "pairs": 20}).pairs == 20
     with pytest.raises(SpecFileError, match=text):
+        conditions_of(file, given)
+    file.write_text("games = 3")  # by its operator
+    with pytest.raises(QueueFileError, match=f"^{file}:1: games: "):
         conditions_of(file, given)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from playout.laboratory import queue_host
 from playout.laboratory.lab_file import QueueTerms
 from playout.laboratory.queue import QueuedTest
 from playout.laboratory.queue_host import QueueHost, _Run
+from support.repositories import LAB
 
 STEP_S, TURN_S, HOURS = 5.0, 120.0, 4
 #: Seconds until a process has its first result.
@@ -20,6 +22,8 @@ START_S = 5.0
 
 class Waiting(dict[int, QueuedTest]):
     """Tests that go on for ever, by number."""
+
+    folder = Path("/")
 
     def first_of_authors(self) -> dict[str, QueuedTest]:
         found: dict[str, QueuedTest] = {}
@@ -75,3 +79,25 @@ def test_authors_have_equal_shares_however_many_tests_they_have(
     assert total > 0.95 * cores * HOURS * 3600 / STEP_S
     for used in host.total.values():
         assert used / total == pytest.approx(1 / len(tests), rel=0.04)
+
+
+def test_faults_of_the_disk_and_of_the_file_of_the_queue_stop_no_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = QueuedTest(1, "ada", "", "", "", {}, 0.0)
+    host = SimulatedHost(1, [test])
+    host.queue.folder = tmp_path / "missing"
+    monkeypatch.setattr(queue_host, "time", types.SimpleNamespace(monotonic=lambda: host.now))
+    host.step()
+    assert not host.turns()
+    host.queue.folder = tmp_path
+    host.step()
+    assert host.turns() == {"ada": 1}
+    host._file = tmp_path / "lab.toml"
+    host._file.write_text("games = 3")
+    for _ in range(5):
+        host._failed(test, host.now)
+    assert host._failures == {1: (0, host.now + 30.0)}
+    host._file.write_text(LAB)
+    host._failed(test, host.now)
+    assert host._failures == {1: (1, host.now + 2.0)}

@@ -32,9 +32,21 @@ def test_the_values_that_the_server_leaves_to_authors_are_sent(tmp_path: Path) -
         asked(file, {})
 
 
-def test_each_version_has_a_folder_in_the_archive(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("labels", "folders"),
+    [
+        (
+            ("origin/main", "feature/" + 40 * "x", "feature/" + 41 * "x"),
+            ("origin-main", f"feature-{16 * 'x'}", f"feature-{16 * 'x'}-2"),
+        ),
+        (("v-2", "v", "v-"), ("v-2", "v", "v-3")),
+    ],
+)
+def test_each_version_has_a_folder_in_the_archive(
+    tmp_path: Path, labels: tuple[str, ...], folders: tuple[str, ...]
+) -> None:
     versions = []
-    for label in ("origin/main", "feature/" + 40 * "x", "feature/" + 41 * "x"):
+    for label in labels:
         folder = tmp_path / label
         folder.mkdir(parents=True)
         (folder / "bot.py").write_text(label)
@@ -43,10 +55,7 @@ def test_each_version_has_a_folder_in_the_archive(tmp_path: Path) -> None:
     base, content = archive_of(versions)
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         names = archive.getnames()
-    assert base == "origin-main"
-    assert names == [
-        "origin-main/bot.py",
-        *(f"feature-{'x' * 16}{end}/bot.py" for end in ("", "-2")),
-    ]
+    assert base == folders[0]
+    assert names == [f"{each}/bot.py" for each in folders]
     with pytest.raises(UnknownVersion, match="is a player, which has no files"):
         archive_of([*versions, Version("id", "uct(c=1)", player="uct(c=1)")])
