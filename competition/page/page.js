@@ -229,8 +229,7 @@ function nameOf({ name }, house) {
 }
 
 function chosenTeam() {
-  const found = location.hash.match(/^#team=(.+)$/);
-  return found && decodeURIComponent(found[1]);
+  return new URLSearchParams(location.hash.slice(1)).get("team") || null;
 }
 
 function showTeam({ team, accounts, versions, matches, plots }) {

@@ -145,6 +145,8 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         expect(stranger.locator("#plot > svg").first).to_be_visible(timeout=PATIENCE_S * 1000)
         assert not stranger.get_by_role("heading", name="Submissions of Ada").is_visible()
         assert "onerror" not in stranger.content()
+        stranger.goto(f"{site}cup/#team=%")
+        expect(stranger.locator("#message")).to_contain_text("%")
         stranger.close()
         german = chromium.new_page(locale="de-DE")
         german.goto(page.url)

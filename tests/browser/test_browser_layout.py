@@ -80,6 +80,7 @@ def test_the_board_of_every_game_is_as_large_as_the_window(
     has_cells = games.load(spec).view(games.load(spec).initial_state()).geometry != "text"
     for width, height, least in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
+        page.evaluate("() => new Promise(requestAnimationFrame)")  # the board has its size then
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(OUTSIDE, ["#browse", "#status", "#rules"]) == []
         if not has_cells:

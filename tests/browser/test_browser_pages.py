@@ -356,11 +356,13 @@ def test_the_rolls_of_a_match_are_verified_and_their_luck_is_shown(
         "last": (data["rolls"][1]["first"] + 1) % 6,
     }
     verify_file(page, data)
-    expect(page.locator("#verified")).to_have_text(re.compile(r"^1 of \d+ rolls do not follow"))
+    expect(page.locator("#verified")).to_have_text(re.compile(r"from the key: 1 of \d+\.$"))
     verify_file(page, data | {"key": "0" * 64})
     expect(page.locator("#verified")).to_have_text(re.compile("not the one whose SHA-256"))
-    verify_file(page, [])
-    expect(page.locator("#verified")).to_have_text(re.compile("not the JSON of a finished match"))
+    for other in ([], data | {"rolls": [None]}, data | {"positions": None}):
+        verify_file(page, other)
+        text = re.compile("not the JSON of a finished match")
+        expect(page.locator("#verified")).to_have_text(text)
     page.goto(f"/matches/{match}?ply=2")
     expect(page.locator("#luck li").first).to_have_text(re.compile(re.escape(total)))
     first = ended.luck_of_rolls[0]
@@ -368,7 +370,8 @@ def test_the_rolls_of_a_match_are_verified_and_their_luck_is_shown(
 
 
 def verify_file(page: Page, data: object) -> None:
-    """Verify JSON as a file."""
+    """Verify JSON as a file, and forget what was shown before."""
+    page.locator("#verified").evaluate("element => element.replaceChildren()")
     content = {
         "name": "match.json",
         "mimeType": "application/json",

@@ -163,6 +163,7 @@ def error_as_page(error: HttpError, language: Language) -> HttpResponse:
         http.INTERNAL_SERVER_ERROR: language.gettext("Something went wrong"),
     }
     title = titles.get(error.status, language.gettext("Invalid request"))
-    told = language.told(str(error))
-    text = told + ("" if told.endswith((".", "。", "?", "!")) else ".")
+    text = language.told(str(error))
+    if not text.endswith((".", "。", "?", "!")):
+        text = language.gettext("%(text)s.") % {"text": text}
     return render_page("error.html", language, error.status, title=title, text=text)

@@ -11,7 +11,9 @@ export async function wrongRolls({ match, commitment, key, rolls, opening = 0, p
     throw new Error(gettext("This browser verifies rolls only on pages with HTTPS. The command playout-server verify does so, too."));
   }
   const isHexadecimal = (text) => /^[0-9a-f]{64}$/.test(text);
-  if (typeof match !== "string" || !isHexadecimal(commitment) || !isHexadecimal(key) || !Array.isArray(rolls)) {
+  const isRoll = (roll) => [roll?.ply, roll?.n, roll?.first, roll?.last].every(Number.isSafeInteger) && roll.n > 0;
+  const areLists = Array.isArray(rolls) && Array.isArray(positions) && rolls.every(isRoll) && positions.every(Boolean);
+  if (typeof match !== "string" || !isHexadecimal(commitment) || !isHexadecimal(key) || !areLists) {
     throw new Error(gettext("This is not the JSON of a finished match with rolls, as under /api/matches/ID."));
   }
   const secret = Uint8Array.from(key.match(/../g), (digits) => parseInt(digits, 16));

@@ -13,7 +13,7 @@ async function verify(data, rows) {
     const wrong = await wrongRolls(data);
     const count = data.rolls.length;
     report.textContent = wrong.length
-      ? ngettext("%(wrong)s of %(num)s roll does not follow from the key.", "%(wrong)s of %(num)s rolls do not follow from the key.", count, { wrong: wrong.length })
+      ? gettext("Rolls that do not follow from the key: %(wrong)s of %(count)s.", { wrong: wrong.length, count })
       : ngettext("%(num)s roll of match %(match)s: it follows from the key.", "%(num)s rolls of match %(match)s: all follow from the key.", count, { match: data.match });
     report.classList.toggle("error", wrong.length > 0);
     for (const row of rows) row.querySelector(".verified").textContent = wrong.includes(Number(row.dataset.ply)) ? gettext("wrong") : "✓";
