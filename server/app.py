@@ -98,7 +98,8 @@ _log = Logger(namespace="server")
 _PATIENCE_S = 8.0
 #: Seconds after its end in which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
-#: Maximum number of ended matches whose luck is measured after the start.
+#: Maximum number of ended matches, besides those of running tournaments, whose luck is measured
+#: after the start.
 _MOST_UNMEASURED = 1000
 
 

@@ -459,11 +459,18 @@ class Database:
         return list(self._matches(matches.c.ended_at >= at))
 
     def unmeasured(self, most: int) -> list[StoredMatch]:
-        """Return up to `most` ended matches whose luck is not known, the oldest first.
+        """Return the ended matches whose luck is not known, without the analyses of their moves.
 
-        Their moves are without analysis.
+        They are all those of tournaments that are not over, which may wait for it, and up to `most`
+        others, the oldest first.
         """
-        return list(itertools.islice(self._matches(UNMEASURED, read_analysis=None), most))
+        running = sa.select(tournaments.c.id).where(tournaments.c.ended_at.is_(None))
+        awaited = matches.c.tournament.in_(running)
+        other = sa.or_(matches.c.tournament.is_(None), sa.not_(awaited))
+        return [
+            *self._matches(UNMEASURED, awaited, read_analysis=None),
+            *itertools.islice(self._matches(UNMEASURED, other, read_analysis=None), most),
+        ]
 
     def matches(
         self,

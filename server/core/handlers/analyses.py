@@ -359,7 +359,8 @@ class Proofs:
 class Luck:
     """Has an analyst measure the luck of each ended match with rolls, and stores it.
 
-    One match is measured after the other. After a failure it is tried again after a pause.
+    One match is measured after the other, those of running tournaments first. After a failure it
+    is tried again after a pause.
     """
 
     def __init__(self, context: FeatureContext, tournaments: Tournaments, ladders: Ladders) -> None:
@@ -418,7 +419,12 @@ class Luck:
 
     def _start_next(self, now: float) -> None:
         if self._waiting and self._measured is None and self._restarts.is_due(now):
-            self._measured = next(iter(self._waiting))
+            awaited = (
+                match
+                for match, each in self._waiting.items()
+                if self._tournaments.is_running(each.started.tournament or "")
+            )
+            self._measured = next(awaited, next(iter(self._waiting)))
             self._context.do(StartAnalysis(self._waiting[self._measured].order))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from playout.protocol.messages import Notice
 from playout.protocol.tournament_spec import Betting, Openings, Sprt
@@ -145,6 +146,26 @@ def test_a_tournament_waits_for_luck_after_a_restart_too() -> None:
     again.measured((0.25,))
     again.wait(0.1)
     assert is_over(again)
+
+
+def test_matches_of_running_tournaments_are_measured_first() -> None:
+    harness = HubHarness()
+    _, bots = playing(harness)
+    bots.play()
+    old = [
+        structs.replace(
+            each, started=structs.replace(each.started, match=f"old-{number}", tournament=None)
+        )
+        for number, each in enumerate(stored_tournament(harness.stored).matches)
+    ]
+    again = HubHarness()
+    again.do(again.hub.measure_luck(old, again.now))
+    _, bots = playing(again)
+    bots.play()
+    for _ in range(3):  # the first old match was begun before
+        again.measured((0.0,))
+    assert is_over(again)
+    assert [each.analysis for each in again.lucks] == ["old-1"]
 
 
 def test_a_game_without_evaluation_is_not_measured_again() -> None:

@@ -27,6 +27,7 @@ from playout.server.model.records import (
     AccountLocked,
     AccountRenamed,
     EntrantWithdrawn,
+    LuckMeasured,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -148,6 +149,19 @@ def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
     over = TournamentEnded(tournament="t", at=300.0)
     database.save([over, TournamentEnded(tournament="t", at=400.0)])
     assert database.tournaments() == [structs.replace(unfinished, ended=over)]
+
+
+def test_the_luck_that_running_tournaments_wait_for_is_measured_whatever_is_older(
+    database: Database,
+) -> None:
+    places = {"m1": None, "m2": "over", "m3": None, "m4": "runs", "m5": "runs"}
+    for tournament in ("over", "runs"):
+        database.save([TournamentCreated(tournament=tournament, name="cup", spec="{}", at=90.0)])
+    database.save([TournamentEnded(tournament="over", at=95.0)])
+    for match, place in places.items():
+        database.save([started(match, tournament=place, dice_key="k"), finished(match)])
+    database.save([LuckMeasured(match="m4", luck="0.5")])
+    assert [each.started.match for each in database.unmeasured(2)] == ["m5", "m1", "m2"]
 
 
 def test_storing_a_record_again_changes_nothing(database: Database) -> None:
