@@ -221,9 +221,10 @@ class _VerdictCommand(click.Command):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            if error.exit_code == NOT_STRONGER:
-                error.exit_code = UNDECIDED
-            raise
+            if error.exit_code != NOT_STRONGER:
+                raise
+            error.show()
+            ctx.exit(UNDECIDED)
 
 
 @main.command(cls=_VerdictCommand, epilog=_TEST_EPILOG)
