@@ -293,6 +293,8 @@ class MatchLookup:
         #: Loads one at a time: a long one takes 0.1 s, and many requests may be for the same one.
         self._loading = DeferredLock()
         self._cache: OrderedDict[str, MatchData] = OrderedDict()
+        #: The ended matches of the cache whose luck is not measured yet: they are read again.
+        self._unmeasured: set[str] = set()
 
     def running(
         self, match_filter: MatchFilter = ALL, page: int = 1, per_page: int = 50
@@ -329,7 +331,8 @@ class MatchLookup:
         self._cache[match] = data
         self._cache.move_to_end(match)
         if len(self._cache) > _MAX_CACHED:
-            self._cache.popitem(last=False)
+            removed, _ = self._cache.popitem(last=False)
+            self._unmeasured.discard(removed)
         room = self._hub.rooms.get(match)
         if room is None or data.result:
             return data
@@ -341,8 +344,8 @@ class MatchLookup:
         data, room = self._cache.get(match), self._hub.rooms.get(match)
         if data is None:
             return None
-        if data.result:  # it is read again until the luck of its rolls is known
-            return None if any(each.luck is None for each in data.rolls or ()) else data
+        if data.result:
+            return None if match in self._unmeasured else data
         known = tuple(each.action for each in data.positions[1:])
         return data if room and known == room.match.position.moves else None
 
@@ -354,7 +357,10 @@ class MatchLookup:
             if room is None:
                 raise
             stored = None
+        self._unmeasured.discard(match)
         if stored:
+            if stored.started.dice_key and stored.ended and stored.ended.luck is None:
+                self._unmeasured.add(match)
             make: Callable[[], MatchData] = partial(match_data, stored)
         elif room:
             make = unstored_match_data(room)

@@ -11,7 +11,7 @@ import pytest
 
 from playout.laboratory import queue_host
 from playout.laboratory.lab_file import QueueTerms
-from playout.laboratory.queue import QueuedTest
+from playout.laboratory.queue import LabQueue, QueuedTest
 from playout.laboratory.queue_host import QueueHost, _Run
 from support.repositories import LAB
 
@@ -101,3 +101,18 @@ def test_faults_of_the_disk_and_of_the_file_of_the_queue_stop_no_test(
     host._file.write_text(LAB)
     host._failed(test, host.now)
     assert host._failures == {1: (1, host.now + 2.0)}
+
+
+def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(tmp_path: Path) -> None:
+    queue = LabQueue(tmp_path / "lab")
+    upload = queue.incoming / "upload"
+    upload.touch()
+    test = queue.add(upload, account="ada", author="Ada", file="a.zip", base="base", given={})
+    queue.put(test, "stopped")
+    (queue.place(test) / "code" / "base").mkdir(parents=True)
+    host = SimulatedHost(1, [])
+    host.queue = queue
+    child: Any = None
+    host._runs["ada"] = _Run(test.id, child, [0])
+    host._exited("ada")
+    assert {each.name for each in queue.place(test).iterdir()} == {"test.json"}

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from playout.protocol.messages import Move, Resign
 from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
 from playout.server.web.archive import Archive
 from playout.server.web.http import HttpError
 from playout.server.web.match_data import MatchData, MatchLookup
-from support.hub_harness import WON, HubHarness, play, sit_down
+from support.hub_harness import WON, HubHarness, match_between, play
 from support.seeded_database import SeededDatabase
 from support.threads import Loop
 
@@ -21,7 +22,7 @@ from support.threads import Loop
 class Table:
     """Ann and Bob in a match on a hub, whose matches are stored, or not, in a database."""
 
-    def __init__(self, loop: Loop, url: str | None = None) -> None:
+    def __init__(self, loop: Loop, url: str | None = None, game: str = "tic_tac_toe") -> None:
         self.harness = HubHarness()
         self._loop = loop
         self._stored = 0
@@ -29,10 +30,15 @@ class Table:
         if self._database:
             self._database.migrate()
         self._finder = MatchLookup(self.harness.hub, Archive(url, loop), lambda: self.harness.now)
-        *self._players, self.match = sit_down(self.harness, clock="300+3")
+        self._players = self.harness.client("Ann"), self.harness.client("Bob")
+        self.match = match_between(*self._players, game=game, clock="300+3")
 
     def play(self, begin: int, end: int) -> None:
-        play(self.match, (self._players[0], self._players[1]), WON[begin:end], ply=begin)
+        play(self.match, self._players, WON[begin:end], ply=begin)
+
+    def roll_and_resign(self) -> None:
+        self._players[0].say(Move(match=self.match, ply=0, action=0))
+        self._players[0].say(Resign(match=self.match))
 
     def store(self) -> None:
         assert self._database
@@ -83,6 +89,23 @@ def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path)
     assert over.result
     assert over.result.winner == 1
     assert table.data() is over
+
+
+@pytest.mark.parametrize("luck", [(0.25,), ()], ids=["measured", "no evaluation"])
+def test_a_match_with_rolls_is_read_again_until_its_luck_is_measured(
+    loop: Loop, tmp_path: Path, luck: tuple[float, ...]
+) -> None:
+    table = Table(loop, f"sqlite:///{tmp_path}/playout.db", game="pig")
+    table.roll_and_resign()
+    table.store()
+    before = table.data()
+    assert [each.luck for each in before.rolls or ()] == [None]
+    assert table.data() is not before
+    table.harness.measured(luck, "" if luck else "there is no evaluation")
+    table.store()
+    after = table.data()
+    assert [each.luck for each in after.rolls or ()] == [*(luck or (None,))]
+    assert table.data() is after
 
 
 def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path: Path) -> None:
