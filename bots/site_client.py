@@ -21,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Seconds in which the site must answer.
 _ANSWER_S = 60.0
+#: The statuses of a proxy whose server does not answer, or of a server that is busy.
+_LATER = (502, 503, 504)
 
 
 class SiteUnreachable(click.ClickException):
@@ -94,18 +96,19 @@ class SiteClient:
             with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
                 return bytes(answer.read()).decode(errors="replace")
         except urllib.error.HTTPError as error:
-            raise click.ClickException(_reason(error)) from error
+            kind = SiteUnreachable if error.code in _LATER else click.ClickException
+            raise kind(_reason(error)) from error
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise SiteUnreachable(f"{url} cannot be reached: {reason}") from error
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """Return the error in the body of an answer, which is text or a map with `error`."""
-    text = error.read().decode(errors="replace").strip()
-    if error.headers.get_content_type() == "application/json":
+    """Return the error in the body of an answer, if it is text or a map with `error`."""
+    kind, text = error.headers.get_content_type(), error.read().decode(errors="replace").strip()
+    if kind == "application/json":
         text = str(json.loads(text)["error"])
-    return text or str(error)
+    return str(error) if kind == "text/html" else text or str(error)
 
 
 def _require_secret(site: str, insecure: bool) -> None:

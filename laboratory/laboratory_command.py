@@ -101,7 +101,7 @@ Examples:
 Exit codes:
   0    a candidate is stronger than the base
   1    no candidate is
-  125  undecided after --pairs, or not buildable; git bisect run skips it
+  125  undecided after --pairs, not buildable, or an error; git bisect run skips it
   2    bad usage; 130 interrupted: the same command goes on
 
 A test that was stopped or killed is continued by the same command, and with a larger --pairs a test
@@ -121,8 +121,8 @@ The token of the account is the one that a player of this user has stored; other
 PLAYOUT_TOKEN or --token-file. --host and --port say on which server.
 
 \b
-Exit codes are those of playout-lab test: 0 stronger, 1 not stronger, 125 undecided or stopped,
-2 bad usage, 130 interrupted: the test goes on without you.
+Exit codes are those of playout-lab test: 0 stronger, 1 not stronger, 125 undecided, stopped or an
+error, 2 bad usage, 130 interrupted: the test goes on without you.
 """
 
 _TUNE_EPILOG = """
@@ -141,7 +141,8 @@ In lab.toml:
   hash = { range = [1, 64], start = 16, setoption = "Hash" }        of an engine, by UCI or GTP
 
 \b
-Exit codes: 0 if the test at the end shows that the tuned values are stronger, 1 if it does not.
+Exit codes: 0 if the test at the end shows that the tuned values are stronger, 1 if it does not, 125
+after an error.
 
 The same command continues a tuning that was stopped or killed.
 """
@@ -212,7 +213,21 @@ def main() -> None:
     """Find out whether a version of a bot is stronger than another one."""
 
 
-@main.command(epilog=_TEST_EPILOG)
+class _VerdictCommand(click.Command):
+    """A command whose exit code 1 is a verdict: after an error, it exits with that of none."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises ClickException."""
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            if error.exit_code != NOT_STRONGER:
+                raise
+            error.show()
+            ctx.exit(UNDECIDED)
+
+
+@main.command(cls=_VerdictCommand, epilog=_TEST_EPILOG)
 @click.argument("versions", nargs=-1, metavar="[BASE [CANDIDATE]...]")
 @_conditions_options
 def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> None:
@@ -382,7 +397,7 @@ def _say(text: str, summary: Path | None, report: str = "") -> None:
             file.write(f"**{text}**\n\n{report}\n")
 
 
-@main.command(epilog=_SUBMIT_EPILOG)
+@main.command(cls=_VerdictCommand, epilog=_SUBMIT_EPILOG)
 @click.argument("versions", nargs=-1, metavar="[BASE [CANDIDATE]...]")
 @_folder_option
 @_homes_option
@@ -481,7 +496,7 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
     )
 
 
-@main.command(epilog=_TUNE_EPILOG)
+@main.command(cls=_VerdictCommand, epilog=_TUNE_EPILOG)
 @click.argument("player", required=False)
 @_folder_option
 @_homes_option

@@ -227,9 +227,9 @@ class LabQueue:
     def first_of_authors(self) -> dict[str, QueuedTest]:
         """Return the test of each author, by account, that is played first."""
         found: dict[str, QueuedTest] = {}
-        for each in sorted(self, key=lambda each: (-each.priority, each.id)):
-            if not each.is_over:
-                found.setdefault(each.account, each)
+        unfinished = (each for each in self if not each.is_over)
+        for each in sorted(unfinished, key=lambda each: (-each.priority, each.id)):
+            found.setdefault(each.account, each)
         return found
 
     def unfinished(self, account: str) -> int:

@@ -160,9 +160,9 @@ class QueueHost:
         """End all tests; they go on with the next process."""
         stop([each.child for each in self._runs.values()], _STOP_S)
 
-    def turns(self) -> dict[str, int]:
-        """Return the number of cores that each author uses now, by account."""
-        return {account: len(each.cores) for account, each in self._runs.items()}
+    def turns(self) -> dict[int, int]:
+        """Return the number of cores that each test uses now, by its number."""
+        return {each.test: len(each.cores) for each in self._runs.values()}
 
     # Whose turn it is.
 

@@ -82,10 +82,10 @@ class QueueSite:
         queue: LabQueue,
         file: Path,
         conditions: Conditions,
-        turns: Callable[[], Mapping[str, int]],
+        turns: Callable[[], Mapping[int, int]],
         pages: str,
     ) -> None:
-        """`file` is that of the queue; `turns` returns the cores of each author, by account.
+        """`file` is that of the queue; `turns` returns the cores of each test, by its number.
 
         For `pages` see `CompetitionOrders`.
         """
@@ -205,7 +205,7 @@ class QueueSite:
                     each.account, {"author": each.author, "tests": 0, "cores": 0}
                 )
                 found["tests"] += 1
-                found["cores"] = turns.get(each.account, 0)
+                found["cores"] += turns.get(each.id, 0)
         keys = ("games", "clock", "elo1", "alpha", "beta", "pairs")
         limits = ("unfinished", "per_day", "submission_mb")
         return {
@@ -232,7 +232,6 @@ class QueueSite:
         """Return the fields of a test that everybody may read."""
         result = msgspec.to_builtins(test.result)
         del result["builds"]
-        has_turn = not test.is_over and test in self._queue.first_of_authors().values()
         return {
             "test": test.id,
             "author": test.author,
@@ -244,7 +243,7 @@ class QueueSite:
             "ended_at": test.ended_at,
             "history": [{"at": at, "state": state} for at, state in test.history],
             **result,
-            "cores": self._turns().get(test.account, 0) if has_turn else 0,
+            "cores": 0 if test.is_over else self._turns().get(test.id, 0),
         }
 
     def _summary(self, test: QueuedTest) -> HttpResponse:

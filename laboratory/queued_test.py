@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from playout.bots.builder import Builder, StageFault, for_author
+from playout.bots.builder import Builder, MachineFault, StageFault, for_author
 from playout.bots.git_source import SourceError
 from playout.commands.durable_files import write_atomically
 from playout.commands.subprocesses import Parent
@@ -113,7 +113,7 @@ def main() -> int:
         run.stopped(beginning(plain(for_author(str(fault))), _MOST_REASON))
     except NotPlayed as ended:
         return ended.code
-    except (MachineError, QueueFileError) as fault:
+    except (MachineError, MachineFault, QueueFileError, OSError) as fault:
         print(fault, file=sys.stderr)
         return 1
     return 0
@@ -134,7 +134,8 @@ class _Run:
     def play(self) -> None:
         """Play to the verdict.
 
-        Raises TrialStopped, SpecFileError, NotPlayed, MachineError, QueueFileError.
+        Raises TrialStopped, SpecFileError, NotPlayed, MachineError, MachineFault, QueueFileError,
+        OSError.
         """
         orders, file = self._orders, Path(self._orders.file)
         conditions = conditions_of(file, orders.given)

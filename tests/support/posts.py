@@ -36,6 +36,8 @@ class PostReceiver:
                 self.send_response(status)
                 self.end_headers()
 
+            do_PUT = do_POST
+
             def log_message(self, *_: Any) -> None:
                 """Print nothing."""
 
@@ -47,7 +49,7 @@ class PostReceiver:
 def receiving(status: int) -> Iterator[PostReceiver]:
     """Run a service until the end of the block."""
     service = PostReceiver(status)
-    thread = threading.Thread(target=service.server.serve_forever)
+    thread = threading.Thread(target=service.server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield service

@@ -26,7 +26,7 @@ from playout.protocol.messages import (
 )
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
-from playout.protocol.tournament_spec import TournamentSpec, dumps
+from playout.protocol.tournament_spec import TournamentSpec, dumps, without_folders
 from playout.ratings.pairs import OpeningError
 from playout.server.core.context import FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
@@ -309,6 +309,7 @@ class Tournaments:
 
         `luck` is as it is stored, None if it could not be measured.
         """
+        error = without_folders(error)
         match_id, tournament = started.match, self._tournaments.get(started.tournament or "")
         if tournament is None or match_id not in tournament.fixtures:
             return

@@ -148,7 +148,7 @@ Ask = Callable[..., tuple[int, Any]]
 
 @pytest.fixture
 def ask(queue: LabQueue, file: Path) -> Ask:
-    site = QueueSite(queue, file, conditions_of(file, {}), lambda: {"ada": 2}, "")
+    site = QueueSite(queue, file, conditions_of(file, {}), lambda: {1: 2}, "")
 
     def asked(method: str, path: str, name: str = "", **query: str) -> tuple[int, Any]:
         account = Account(
@@ -198,16 +198,17 @@ def test_the_tests_of_an_author_are_limited(queue: LabQueue, ask: Ask) -> None:
 def test_tests_are_listed_and_told(queue: LabQueue, ask: Ask) -> None:
     added(queue), added(queue, "Bob")
     queue.put(added(queue), "undecided")
+    added(queue, priority=9)  # it gets the cores of test 1 when the turn of that is over
     status, page = ask("GET", "api/tests", state="unfinished")
-    assert (status, [each["test"] for each in page["items"]]) == (200, [2, 1])
-    assert [each["cores"] for each in page["items"]] == [0, 2]
+    assert (status, [each["test"] for each in page["items"]]) == (200, [4, 2, 1])
+    assert [each["cores"] for each in page["items"]] == [0, 0, 2]
     assert ask("GET", "api/tests", author="bob")[1]["total"] == 1
     assert ask("GET", "api/tests", limit="1")[0] == 400
-    assert ask("GET", "api/tests/4")[0] == 404
+    assert ask("GET", "api/tests/5")[0] == 404
     assert ask("GET", "api/tests/3/summary")[1] == "**test 3: undecided**\n\n"
     authors = ask("GET", "api/queue")[1]["authors"]
     assert authors == [
-        {"author": "Ada", "tests": 1, "cores": 2},
+        {"author": "Ada", "tests": 2, "cores": 2},
         {"author": "Bob", "tests": 1, "cores": 0},
     ]
 

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from playout.bots.site_client import SiteClient, SiteUnreachable
+from playout.laboratory.laboratory_command import main
 from playout.laboratory.sources import UnknownVersion, Version, VersionSources
 from playout.laboratory.submission import archive_of, asked
+from support.posts import receiving
 
 
 def test_the_values_that_the_server_leaves_to_authors_are_sent(tmp_path: Path) -> None:
@@ -59,3 +63,21 @@ def test_each_version_has_a_folder_in_the_archive(
     assert names == [f"{each}/bot.py" for each in folders]
     with pytest.raises(UnknownVersion, match="is a player, which has no files"):
         archive_of([*versions, Version("id", "uct(c=1)", player="uct(c=1)")])
+
+
+def test_an_error_is_no_verdict(tmp_path: Path) -> None:
+    """A proxy whose server is away: the state is asked again, and the exit code is not 1."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bot.py").write_text(name)
+    token = tmp_path / "token"
+    token.write_text("secret")
+    token.chmod(0o600)
+    words = ("--folder", str(tmp_path), "--laboratories", str(tmp_path / "homes"))
+    account = ("--name", "Ada", "--token-file", str(token))
+    with receiving(502) as proxy:
+        with pytest.raises(SiteUnreachable, match="Bad Gateway"):
+            SiteClient(proxy.origin, "Ada", "secret").text("api/tests/a.zip", b"")
+        site = ("--site", proxy.origin)
+        ended = CliRunner().invoke(main, ["submit", "./old", "./new", *words, *account, *site])
+    assert (ended.exit_code, "Bad Gateway" in ended.output) == (125, True)
