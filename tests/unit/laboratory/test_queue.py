@@ -188,7 +188,7 @@ def test_only_the_author_and_administrators_stop_a_test_and_read_its_log(
 
 def test_the_tests_of_an_author_are_limited(queue: LabQueue, ask: Ask) -> None:
     assert ask("PUT", "api/tests/a.zip", "Eve")[0] == 403
-    assert ask("PUT", "api/tests/a.zip", "Ada") == (400, {"error": "the archive is empty"})
+    assert ask("PUT", "api/tests/a.zip", "Ada") == (400, {"error": "the file is empty"})
     added(queue), added(queue)
     status, told = ask("PUT", "api/tests/a.zip", "Ada")
     assert (status, "2 tests that have not ended" in told["error"]) == (429, True)
