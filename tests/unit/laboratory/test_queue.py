@@ -11,6 +11,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from playout.bots.uploads import UploadRequest
+from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
     LabQueue,
     QueuedTest,
@@ -22,6 +23,7 @@ from playout.laboratory.queue import (
 )
 from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import too_many_faults
+from playout.laboratory.trial import verdict
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.server.model.records import Account
@@ -139,6 +141,18 @@ def test_a_version_that_often_crashes_or_loses_on_time_stops_a_test() -> None:
         "new has lost 5 of its 45 matches by crashes or illegal moves"
     )
     assert too_many_faults(ledger, 0.2) == ""
+
+
+def test_an_undecided_verdict_says_how_it_goes_on() -> None:
+    names = ("old", "new")
+    entrants = tuple(Entrant(each, "1", command=each) for each in names)
+    ledger = Ledger("t", TournamentSpec("race", ("pig",), "race", entrants))
+    trial = VersionTest(1, "a", ("b",), names, ("", ""), "", 0, 0.0, state="undecided")
+    assert verdict(trial, ledger).endswith(": a larger --pairs continues it")
+    ledger.over = True  # its luck cannot be measured
+    assert verdict(trial, ledger).endswith(": use other conditions")
+    ledger.withdraw(1)
+    assert verdict(trial, ledger).endswith(": new crashed again and again")
 
 
 # The addresses.
