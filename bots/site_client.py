@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,8 +20,8 @@ from playout.protocol.endpoints import is_loopback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Seconds in which the site must answer.
-_ANSWER_S = 60.0
+#: Seconds in which the site must answer, between two questions, and for which it may be away.
+_ANSWER_S, _ASK_S, _PATIENCE_S = 60.0, 0.3, 300.0
 #: The statuses of a proxy whose server does not answer, or of a server that is busy.
 _LATER = (502, 503, 504)
 
@@ -87,6 +88,26 @@ class SiteClient:
                 f"{self.site} is no such site of Playout: {error}"
             ) from error
         return found
+
+    def states(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield the state at a path again and again, after pauses, until it has ended.
+
+        The site may be unreachable for minutes, as while its server is started again: then it
+        raises SiteUnreachable.
+        """
+        reached_at = time.monotonic()
+        while True:
+            try:
+                found = self.json(path)
+            except SiteUnreachable:
+                if time.monotonic() > reached_at + _PATIENCE_S:
+                    raise
+            else:
+                reached_at = time.monotonic()
+                yield found
+                if found["ended_at"] is not None:
+                    return
+            time.sleep(_ASK_S)
 
     def text(self, path: str, content: bytes | None = None) -> str:
         """Return the text of an answer. Raises SiteUnreachable."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -24,8 +23,6 @@ from playout.commands.progress import doing
 from playout.commands.text import printable
 from playout.server.tournament.competition_file import STAFF
 
-#: Seconds between two questions.
-_ASK_S = 0.3
 #: The port of the competitions, what they are, and the variable with their address.
 SITE = (8081, "competitions", "PLAYOUT_SITE")
 
@@ -100,11 +97,8 @@ class Client(SiteClient):
     def followed(self, number: int) -> Iterator[str]:
         """Yield the lines of a submission's log, until it has ended; `last` is its last state."""
         shown = 0
-        while True:
-            self.last = self.json(str(number))
-            lines = self.last["log"].splitlines()
+        for told in self.states(str(number)):
+            self.last = told
+            lines = told["log"].splitlines()
             yield from lines[shown:]
             shown = len(lines)
-            if self.last["ended_at"] is not None:
-                return
-            time.sleep(_ASK_S)

@@ -248,6 +248,8 @@ class QueueHost:
         if news.state == "running":  # a turn lasts from its first result, so that each has one
             turn_s = self._terms.turn_s * (1 if news.played else _LONGEST_TURN)
             run.over_at = min(run.over_at, time.monotonic() + turn_s)
+        if news.played:  # only failures in a row stop a test
+            self._failures.pop(run.test, None)
         if test and not test.is_over:  # it may have been stopped meanwhile
             self.queue.put(test, news.state, result=news.result, reason=news.reason)
 

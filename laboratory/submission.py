@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from playout.bots.site_client import SiteClient, SiteUnreachable
+from playout.bots.site_client import SiteClient
 from playout.commands import interrupts, toml_table
 from playout.commands.progress import doing
 from playout.commands.text import counted, printable
@@ -22,9 +22,8 @@ from playout.commands.toml_table import TomlError
 from playout.laboratory.sources import UnknownVersion, Version
 from playout.laboratory.trial import NOT_STRONGER, STRONGER, UNDECIDED, bar
 
-#: Seconds between two questions, between two lines about a running test, and for which the site
-#: may be unreachable, as while its server is started again.
-_ASK_S, _LINE_S, _PATIENCE_S = 0.5, 10.0, 300.0
+#: Seconds between two lines about a running test.
+_LINE_S = 10.0
 #: The keys of lab.toml that are sent.
 _SENT = ("games", "clock", "elo1", "pairs")
 #: Maximum number of characters of the folder of a version.
@@ -118,34 +117,17 @@ class Ticket:
         """
         text = f"The test goes on without you: {self.address}"
         with interrupts.with_text(text), doing("Waiting for the verdict"):
-            for told in self._states():
-                for line in map(printable, _lines(told)):
-                    click.echo(line)
+            shown, due_at = "", 0.0
+            for told in self._client.states(f"api/tests/{self.number}"):
+                now = time.monotonic()
+                if told["ended_at"] is not None or told["state"] != shown or now >= due_at:
+                    shown, due_at = told["state"], now + _LINE_S
+                    for line in map(printable, _lines(told)):
+                        click.echo(line)
         if summary:
             with summary.open("a", encoding="utf-8") as file:
                 file.write(self._client.text(f"api/tests/{self.number}/summary") + "\n")
         return _CODES.get(told["state"], UNDECIDED)
-
-    def _states(self) -> Iterator[dict[str, Any]]:
-        """Yield the test when its state has changed or a line is due, and at its end."""
-        shown, due_at, reached_at = "", 0.0, time.monotonic()
-        while True:
-            now = time.monotonic()
-            try:
-                told = self._client.json(f"api/tests/{self.number}")
-            except SiteUnreachable:
-                if now > reached_at + _PATIENCE_S:
-                    raise
-                time.sleep(_ASK_S)
-                continue
-            reached_at = now
-            if told["ended_at"] is not None:
-                yield told
-                return
-            if told["state"] != shown or now >= due_at:
-                shown, due_at = told["state"], now + _LINE_S
-                yield told
-            time.sleep(_ASK_S)
 
 
 def _lines(told: Mapping[str, Any]) -> Iterator[str]:

@@ -11,8 +11,9 @@ import pytest
 
 from playout.laboratory import queue_host
 from playout.laboratory.lab_file import QueueTerms
-from playout.laboratory.queue import LabQueue, QueuedTest
+from playout.laboratory.queue import LabQueue, QueuedTest, TrialResult
 from playout.laboratory.queue_host import QueueHost, _Run
+from playout.laboratory.queued_test import TrialNews
 from support.repositories import LAB
 
 STEP_S, TURN_S, HOURS = 5.0, 120.0, 4
@@ -113,6 +114,9 @@ def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(tmp_path:
     host = SimulatedHost(1, [])
     host.queue = queue
     child: Any = None
-    host._runs["ada"] = _Run(test.id, child, [0])
+    run = host._runs["ada"] = _Run(test.id, child, [0])
+    host._failures = {test.id: (2, 0.0)}
+    host._told(run, TrialNews("running", TrialResult(), played=True))
+    assert not host._failures
     host._exited("ada")
     assert {each.name for each in queue.place(test).iterdir()} == {"test.json"}
