@@ -19,7 +19,7 @@ def test_a_state_is_asked_again_while_a_proxy_has_no_server(
 ) -> None:
     answers = deque([(200, None), (502, None), (503, None), (200, 1.0), (504, None)])
 
-    class Proxy(BaseHTTPRequestHandler):
+    class ProxyOfSite(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, ended_at = answers.popleft()
             self.send_response(status)
@@ -30,7 +30,7 @@ def test_a_state_is_asked_again_while_a_proxy_has_no_server(
             """Print nothing."""
 
     monkeypatch.setattr(site_client, "_ASK_S", 0.0)
-    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
+    with HTTPServer(("127.0.0.1", 0), ProxyOfSite) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         client = SiteClient(f"http://127.0.0.1:{server.server_port}", "Ada", "secret")

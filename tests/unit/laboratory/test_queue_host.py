@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from playout.laboratory import queue as lab_queue
 from playout.laboratory import queue_host
 from playout.laboratory.lab_file import QueueTerms
 from playout.laboratory.queue import LabQueue, QueuedTest, TrialResult
@@ -104,12 +105,36 @@ def test_faults_of_the_disk_and_of_the_file_of_the_queue_stop_no_test(
     assert host._failures == {1: (1, host.now + 2.0)}
 
 
-def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(tmp_path: Path) -> None:
-    queue = LabQueue(tmp_path / "lab")
+def ended(queue: LabQueue) -> QueuedTest:
+    """Hand a test in, and stop it."""
     upload = queue.incoming / "upload"
     upload.touch()
     test = queue.add(upload, account="ada", author="Ada", file="a.zip", base="base", given={})
-    queue.put(test, "stopped")
+    return queue.put(test, "stopped")
+
+
+def test_webhooks_are_told_of_each_end_also_if_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = LabQueue(tmp_path / "lab")
+    events = queue_host.TestEvents(queue, lambda test: test.id)
+    for _ in range(9):
+        ended(queue)
+    *_, last = events.ended("test", (0.0, ""), 100)
+    monkeypatch.setattr(lab_queue, "time", types.SimpleNamespace(time=lambda: last.at - 3600))
+    ended(queue)
+    (told,) = events.ended("test", (last.at, last.identity), 100)
+    assert (told.identity, told.data) == ("10", 10)
+    queue._lock.close()
+    again = LabQueue(tmp_path / "lab")
+    ended(again)
+    *_, told = queue_host.TestEvents(again, str).ended("test", (told.at, told.identity), 100)
+    assert told.identity == "11"
+
+
+def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(tmp_path: Path) -> None:
+    queue = LabQueue(tmp_path / "lab")
+    test = ended(queue)
     (queue.place(test) / "code" / "base").mkdir(parents=True)
     host = SimulatedHost(1, [])
     host.queue = queue
