@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +20,13 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
+from twisted.web import http
 from twisted.web.server import Request
 
 from playout.server.core.accounts import Directory, login_with, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
-from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, parsed
+from playout.server.web.http import HandlerResource, HttpError, HttpRequest, HttpResponse, parsed
 from playout.server.web.http_server import Access, HttpChannel, LimitedSite, ServerRequest
 
 #: Seconds in which the head of a request must arrive, and between two bytes of its body.
@@ -37,6 +38,9 @@ MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
 #: An upload that has received fewer bytes a second than this after so many seconds gives way to
 #: another one.
 LEAST_RATE, SLOW_S = 10_000, 10.0
+MB = 2**20
+#: The status for too many requests (RFC 6585).
+TOO_MANY = 429
 #: Seconds between two readings of the accounts.
 _READ_S = 1.0
 
@@ -83,6 +87,31 @@ class UploadRequest(HttpRequest):
     begun_at: float = 0.0
     too_large: bool = False
     too_many: bool = False
+
+
+def author_of(request: UploadRequest) -> Account:
+    """Return the account of a request. Raises HttpError without one."""
+    if request.account is None:
+        raise HttpError(http.UNAUTHORIZED, "no account has this name and this token")
+    return request.account
+
+
+def upload_of(request: UploadRequest, name: str, kinds: Sequence[str], most_mb: int) -> Path:
+    """Return the file with the body of a request. Raises HttpError.
+
+    Its `name` must end with one of `kinds`, and it has at most `most_mb` MiB.
+    """
+    if not name.endswith(tuple(kinds)) or not name.isprintable() or len(name) > 100:
+        text = f"a file of one of these kinds is expected: {', '.join(kinds)}"
+        raise HttpError(http.UNSUPPORTED_MEDIA_TYPE, text)
+    size = request.upload.stat().st_size if request.upload else 0
+    if request.too_large or size > most_mb * MB:
+        raise HttpError(http.REQUEST_ENTITY_TOO_LARGE, f"a submission has at most {most_mb} MiB")
+    if request.too_many:
+        raise HttpError(http.SERVICE_UNAVAILABLE, "too many uploads at once: try again soon")
+    if request.upload is None or size == 0:
+        raise HttpError(http.BAD_REQUEST, "the file is empty")
+    return request.upload
 
 
 #: Responds to a request; raises HttpError.

@@ -34,7 +34,7 @@ from twisted.web import http
 
 from playout import games
 from playout.bots.archive import SUFFIXES
-from playout.bots.uploads import UploadRequest
+from playout.bots.uploads import MB, TOO_MANY, UploadRequest, author_of, upload_of
 from playout.commands.text import utc
 from playout.competition.final import REPORT, grades_text
 from playout.competition.pair_process import LadderWorker
@@ -51,14 +51,10 @@ from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, en
 _CSV = "text/csv; charset=utf-8"
 #: Seconds for which standings and records are shown before they are computed again.
 STANDINGS_S = 5.0
-_MB = 2**20
 #: The last matches whose use of resources is shown, and the bytes that are read for them.
 _LAST_MATCHES, _LAST_BYTES = 10, 2**13
-#: The status for too many requests (RFC 6585).
-_TOO_MANY = 429
 
 _TEMPLATES = "playout.competition", "page"
-_NO_ACCOUNT = "no account has this name and this token"
 
 _log = Logger(namespace="server")
 
@@ -290,22 +286,11 @@ class Pages:
             raise HttpError(http.FORBIDDEN, f"the operator has banned {author.team}")
         if submissions.is_full(author.team, request.begun_at):
             text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
-            raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
+            raise HttpError(TOO_MANY, f"{text}, which is the limit: try again later")
         if refusal := self._refusals.get(competition.name):
             raise HttpError(http.SERVICE_UNAVAILABLE, refusal)
-        if not file.endswith(SUFFIXES) or not file.isprintable() or len(file) > 100:
-            text = f"a file of one of these kinds is expected: {', '.join(SUFFIXES)}"
-            raise HttpError(http.UNSUPPORTED_MEDIA_TYPE, text)
-        most = competition.submission_mb
-        if request.too_large or (request.upload and request.upload.stat().st_size > most * _MB):
-            text = f"a submission has at most {most} MiB"
-            raise HttpError(http.REQUEST_ENTITY_TOO_LARGE, text)
-        if request.too_many:
-            raise HttpError(http.SERVICE_UNAVAILABLE, "too many uploads at once: try again soon")
-        if request.upload is None or request.upload.stat().st_size == 0:
-            raise HttpError(http.BAD_REQUEST, "the file is empty")
         new = submissions.add(
-            request.upload,
+            upload_of(request, file, SUFFIXES, competition.submission_mb),
             account=author.account,
             team=author.team,
             file=file,
@@ -322,7 +307,7 @@ def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     is_open = submissions.is_open(at) or author.team == STAFF
     if not is_open or submissions.is_full(author.team, at):
         return 0
-    return submissions.competition.submission_mb * _MB
+    return submissions.competition.submission_mb * MB
 
 
 def _contestant_of(account: Account, submissions: Submissions) -> Contestant | None:
@@ -350,19 +335,17 @@ def _final(submissions: Submissions) -> HttpResponse:
 
 def _require_staff(request: UploadRequest) -> None:
     """Raise HttpError unless a request is one of an administrator of the server."""
-    if request.account is None:
-        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
-    if not request.account.administrator:
-        raise HttpError(http.FORBIDDEN, f"{request.account.name} is no administrator")
+    account = author_of(request)
+    if not account.administrator:
+        raise HttpError(http.FORBIDDEN, f"{account.name} is no administrator")
 
 
 def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
     """Return the contestant of a request. Raises HttpError."""
-    if request.account is None:
-        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
-    contestant = _contestant_of(request.account, submissions)
+    account = author_of(request)
+    contestant = _contestant_of(account, submissions)
     if contestant is None:
-        text = f"{request.account.name} is not on the roster of this competition"
+        text = f"{account.name} is not on the roster of this competition"
         raise HttpError(http.FORBIDDEN, text)
     return contestant
 

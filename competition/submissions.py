@@ -33,12 +33,12 @@ from msgspec import structs
 from playout.bots.bot_file import BotFile
 from playout.commands.text import plain, utc
 from playout.players.engines.process import MatchUse
+from playout.server.core.accounts import DAY_S
 from playout.server.tournament.competition_file import STAFF, Competition
 
 Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")
 State = Literal["queued", "running", "accepted", "refused", "failed"]
-DAY_S = 86_400.0
 #: Maximum number of bytes of a log, about.
 MOST_LOG = 2**18
 #: Maximum number of characters that are added to a log at once.

@@ -30,6 +30,7 @@ from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.lab_file import Conditions
 from playout.protocol.time_control import parse_time_control
+from playout.server.core.accounts import DAY_S
 from playout.server.organizer.spec_file import SpecFileError
 
 State = Literal[
@@ -37,7 +38,6 @@ State = Literal[
 ]
 #: The states of a test that goes on.
 UNFINISHED: tuple[State, ...] = ("waiting", "building", "running")
-DAY_S = 86_400.0
 #: The names of the reports of a test, in its folder.
 JSON_REPORT, MARKDOWN_REPORT = "report.json", "report.md"
 _STATE, _LOG = "test.json", "log.txt"

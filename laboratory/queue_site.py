@@ -35,7 +35,7 @@ from twisted.web import http
 
 from playout.bots.archive import SUFFIXES
 from playout.bots.builder import for_author
-from playout.bots.uploads import UploadRequest
+from playout.bots.uploads import MB, TOO_MANY, UploadRequest, author_of, upload_of
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.queue import (
     JSON_REPORT,
@@ -58,9 +58,6 @@ from playout.server.web.parameters import Parameters
 from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
 
 _ARCHIVES = tuple(each for each in SUFFIXES if each != ".py")
-_MB = 2**20
-#: The status for too many requests (RFC 6585).
-_TOO_MANY = 429
 #: The highest priority; the most bytes of the end of a log, and of logs of programs in matches.
 _HIGHEST, _LAST_BYTES, _LAST_LOGS = 9, 2**14, 16
 #: The ended tests on the page, and the templates of what changes of the pages.
@@ -69,7 +66,6 @@ _PARTS = {"tests": "tests", "test": "state"}
 _TEMPLATES = "playout.laboratory", "page"
 #: The parameters of a submission: values that replace those of the file, and others.
 _GIVEN = ("games", "clock", "elo1", "pairs", "plies")
-_NO_ACCOUNT = "no account has this name and this token"
 
 Answer = HttpResponse | Deferred[HttpResponse]
 
@@ -113,7 +109,7 @@ class QueueSite:
         """Return the folder and the maximum number of bytes for an upload of an account."""
         match [unquote(part) for part in path.decode("latin-1").partition("?")[0].split("/")]:
             case ["", "api", "tests", _] if not self._refusal(account):
-                return self._queue.incoming, self._terms.submission_mb * _MB
+                return self._queue.incoming, self._terms.submission_mb * MB
         return Path(), 0
 
     def _api(self, request: UploadRequest) -> Answer:
@@ -259,7 +255,7 @@ class QueueSite:
 
         Raises HttpError.
         """
-        account, test = _account(request), self._test(number)
+        account, test = author_of(request), self._test(number)
         if not (account.administrator or account.id == test.account):
             raise HttpError(http.FORBIDDEN, f"test {test.id} is not yours but {test.author}'s")
         return test
@@ -278,7 +274,7 @@ class QueueSite:
     def _stopped(self, request: UploadRequest, test: QueuedTest) -> QueuedTest:
         if test.is_over:
             raise HttpError(http.CONFLICT, f"test {test.id} has ended already: {test.state}")
-        return self._queue.put(test, "stopped", reason=f"by {_account(request).name}")
+        return self._queue.put(test, "stopped", reason=f"by {author_of(request).name}")
 
     def _with_priority(self, test: QueuedTest, value: str) -> QueuedTest:
         if not (value.isascii() and value.isdecimal() and len(value) == 1):
@@ -292,12 +288,12 @@ class QueueSite:
         if terms.authors and skeleton(account.name) not in map(skeleton, terms.authors):
             return http.FORBIDDEN, f"{account.name} is no author of this queue: ask its operator"
         if self._queue.unfinished(account.id) >= terms.unfinished:
-            return _TOO_MANY, (
+            return TOO_MANY, (
                 f"{account.name} has {terms.unfinished} tests that have not ended, which is the "
                 "limit: wait, or stop some"
             )
         if self._queue.of_day(account.id) >= terms.per_day:
-            return _TOO_MANY, (
+            return TOO_MANY, (
                 f"{account.name} has handed in {terms.per_day} tests in a day, which is the limit: "
                 "try again later"
             )
@@ -305,24 +301,15 @@ class QueueSite:
 
     def _submit(self, request: UploadRequest, file: str) -> Answer:
         """Take a test, after a thread has checked its conditions. Raises HttpError."""
-        account = _account(request)
+        account = author_of(request)
         self._require(account)
-        if not file.endswith(_ARCHIVES) or not file.isprintable() or len(file) > 100:
-            text = f"an archive of one of these kinds is expected: {', '.join(_ARCHIVES)}"
-            raise HttpError(http.UNSUPPORTED_MEDIA_TYPE, text)
-        if request.too_large:
-            text = f"a test has at most {self._terms.submission_mb} MiB"
-            raise HttpError(http.REQUEST_ENTITY_TOO_LARGE, text)
-        if request.too_many:
-            raise HttpError(http.SERVICE_UNAVAILABLE, "too many uploads at once: try again soon")
-        if request.upload is None or request.upload.stat().st_size == 0:
-            raise HttpError(http.BAD_REQUEST, "the archive is empty")
+        upload = upload_of(request, file, _ARCHIVES, self._terms.submission_mb)
         parameters = Parameters(request, (*_GIVEN, "base", "priority"))
         priority = parameters.number("priority", 0, _HIGHEST, least=0)
         base = request.query.get("base") or "base"
         given = _given(request.query, parameters)
         kept = self._queue.incoming / secrets.token_hex(8)
-        request.upload.rename(kept)  # it is removed after the answer, or after a fault
+        upload.rename(kept)  # it is removed after the answer, or after a fault
 
         def checked(_: Conditions) -> HttpResponse:
             self._require(account)  # others may have arrived meanwhile
@@ -375,13 +362,6 @@ def _given(query: Mapping[str, str], parameters: Parameters) -> dict[str, Any]:
     if query.get("plies"):
         given["openings"] = {"plies": parameters.number("plies", 0, 100, least=0)}
     return given
-
-
-def _account(request: UploadRequest) -> Account:
-    """Return the account of a request. Raises HttpError."""
-    if request.account is None:
-        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
-    return request.account
 
 
 def _end_of(path: Path) -> str:

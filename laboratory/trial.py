@@ -408,6 +408,8 @@ def verdict(trial: VersionTest, ledger: Ledger) -> str:
         why = f"{', '.join(withdrawn)} crashed again and again"
     elif ledger.is_decided:
         why = "the matches repeat themselves: more openings are needed"
+    elif ledger.over:
+        why = "the server has ended its matches, as without an evaluation: use other conditions"
     else:
         why = "a larger --pairs continues it"
     return f"undecided whether a candidate is stronger than {base} ({pairs}): {why}"

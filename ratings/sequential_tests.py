@@ -96,12 +96,15 @@ def curve_without_luck(raw: Sequence[float], scores: Sequence[float], test: Sprt
     """Return the LLR after each pair, of scores of entrant 0 that may be any numbers.
 
     It is that of normal distributions with the variance of the `scores`; `raw` are the scores with
-    luck. As if one more pair had the largest deviation with luck, no variance is 0.
+    luck. As if one more pair had the largest deviation with luck, no variance is 0. The variance of
+    the `scores` is that around 1/2: around their mean, it would be much too small after a few pairs
+    with large equal scores, which would decide the test.
     """
     pairs = np.arange(1, len(scores) + 1)
     sums = np.cumsum(np.array([raw, scores]) - 0.5, axis=1)
     squares = np.cumsum((np.array([raw, scores]) - 0.5) ** 2, axis=1)
-    raw_variance, variance = (0.25 + squares - sums**2 / pairs) / (pairs + 1)
+    raw_variance = (0.25 + squares[0] - sums[0] ** 2 / pairs) / (pairs + 1)
+    variance = (0.25 + squares[1]) / (pairs + 1)
     low, high = (_distance_of(elo, test.model) for elo in (test.elo0, test.elo1))
     if test.model == "normalized":
         low, high = low * np.sqrt(raw_variance), high * np.sqrt(raw_variance)

@@ -16,7 +16,7 @@ WELCOME = {
     "software": "x",
     "games": [],
 }
-TOTALS = {"humans": 0, "bots": 0, "spectators": 0, "seeks": 0, "matches": 0}
+TOTALS = {"humans": 0, "bots": 0, "spectators": 0, "seeks": 0, "matches": 0, "games": {}}
 MOVE = {"type": "move", "match": "m", "ply": 0, "action": 3}
 
 

@@ -171,6 +171,8 @@ def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
     for copy in ("setup.cfg", ".venv/installed-plain"):
         shutil.copy("setup.cfg", tmp_path / copy)
     (programs / "python").symlink_to(sys.executable)
+    for part in ("pyvenv.cfg", "lib"):
+        (tmp_path / ".venv" / part).symlink_to(BIN.parent / part)
     (programs / "playout-player").symlink_to(BIN / "playout-player")
     (programs / "playout-tournament").symlink_to("/bin/true")
     # The searches are compiled already, for other tests.

@@ -41,7 +41,7 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
             assert "no test yet" in await call.error("losses")
             status = await call("submit_candidate", versions=["--help"])
             assert "'--help' is not a revision of git" in status["output"][-1]
-            for player in ("random", "bot:Bot", "engine(file=x.toml)"):
+            for player in ("random", "bot:Bot", "engine(name=x)"):
                 assert "is a player" in await call.error("submit_candidate", versions=[player])
             made.write({"lab.toml": "games = []\n"})
             await until_stronger(call, made)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from playout.competition.submissions import DAY_S, Submissions
+from playout.competition.submissions import Submissions
+from playout.server.core.accounts import DAY_S
 from playout.server.tournament.competition_file import read
 from support.competitions import Cup, handed_in
 

@@ -11,6 +11,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from playout.bots.uploads import UploadRequest
+from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
     LabQueue,
     QueuedTest,
@@ -22,6 +23,7 @@ from playout.laboratory.queue import (
 )
 from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import too_many_faults
+from playout.laboratory.trial import verdict
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.server.model.records import Account
@@ -141,6 +143,18 @@ def test_a_version_that_often_crashes_or_loses_on_time_stops_a_test() -> None:
     assert too_many_faults(ledger, 0.2) == ""
 
 
+def test_an_undecided_verdict_says_how_it_goes_on() -> None:
+    names = ("old", "new")
+    entrants = tuple(Entrant(each, "1", command=each) for each in names)
+    ledger = Ledger("t", TournamentSpec("race", ("pig",), "race", entrants))
+    trial = VersionTest(1, "a", ("b",), names, ("", ""), "", 0, 0.0, state="undecided")
+    assert verdict(trial, ledger).endswith(": a larger --pairs continues it")
+    ledger.over = True  # its luck cannot be measured
+    assert verdict(trial, ledger).endswith(": use other conditions")
+    ledger.withdraw(1)
+    assert verdict(trial, ledger).endswith(": new crashed again and again")
+
+
 # The addresses.
 
 Ask = Callable[..., tuple[int, Any]]
@@ -188,7 +202,7 @@ def test_only_the_author_and_administrators_stop_a_test_and_read_its_log(
 
 def test_the_tests_of_an_author_are_limited(queue: LabQueue, ask: Ask) -> None:
     assert ask("PUT", "api/tests/a.zip", "Eve")[0] == 403
-    assert ask("PUT", "api/tests/a.zip", "Ada") == (400, {"error": "the archive is empty"})
+    assert ask("PUT", "api/tests/a.zip", "Ada") == (400, {"error": "the file is empty"})
     added(queue), added(queue)
     status, told = ask("PUT", "api/tests/a.zip", "Ada")
     assert (status, "2 tests that have not ended" in told["error"]) == (429, True)

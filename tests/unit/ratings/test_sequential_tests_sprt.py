@@ -247,6 +247,18 @@ def test_without_luck_equal_players_are_rarely_accepted_as_stronger() -> None:
     assert np.mean([each.pairs for each in found]) < 60
 
 
+def test_a_bad_evaluation_does_not_accept_equal_players_as_stronger() -> None:
+    """It adds luck that does not exist; a few pairs whose luck is equal decide nothing."""
+    rng, test = np.random.default_rng(1), Sprt(elo0=0, elo1=300)
+    assert curve_without_luck([1.0], [2.0], test)[0] < bounds(test)[1] / 4
+    rounds = repetitions(4000, short=300)
+    raw = rng.choice([0.0, 0.5, 1.0], (rounds, 100))
+    scores = raw + rng.choice([-0.5, 0.0, 0.5], (rounds, 100))
+    curves = (curve_without_luck(*both, test) for both in zip(raw, scores, strict=True))
+    accepted = sum(verdict(each, test).accepted == "H1" for each in curves) / rounds
+    assert accepted <= 0.05 + 2.4 * math.sqrt(0.05 * 0.95 / rounds)
+
+
 def test_the_llr_without_luck_is_that_of_the_scores_where_there_is_none() -> None:
     """For many pairs it is near the LLR of the usual test."""
     rng = np.random.default_rng(2)
