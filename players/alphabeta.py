@@ -155,9 +155,7 @@ class AlphaBeta(DeepeningSearch):
         ]
         depths = self._depths(self._first)
         try:
-            if (
-                self.game.has_chance
-            ):  # without depth 1, which takes a millisecond, it moves at random
+            if self.game.has_chance:  # depth 1 takes a millisecond; without it, moves are random
                 depths = chain(tuple(islice(depths, 1)), depths)
             with self._stopped_after(limit.seconds):
                 for depth, is_complete in depths:
