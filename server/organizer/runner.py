@@ -283,6 +283,7 @@ class Runner:
             return
         self._entrants.place(fixture)
         if not progress.ledger.put(fixture):
+            self._end_if_enough(progress)  # its luck may be known now
             return
         self._request.match_ended(fixture)
         if progress.is_caught_up:

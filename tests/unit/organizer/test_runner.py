@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 from twisted.internet.task import Clock
 
 from playout.commands.child import Child, LogFolder, Program, stop
@@ -201,6 +202,19 @@ def test_for_the_last_matches_no_process_is_added(harness: RunnerHarness) -> Non
     harness.receive(fixture(23, "Ann", "Bob"), fixture(24, "Ann", "Bob"))
     harness.poll(5)
     assert harness.counts == dict.fromkeys(NAMES, 2)
+
+
+def test_it_ends_when_the_luck_of_enough_pairs_is_known(logs: LogFolder) -> None:
+    request = RunRequest(SPEC, is_enough=lambda ledger: bool(ledger.luck))
+    harness = RunnerHarness(logs, request)
+    harness.create_tournament()
+    first = fixture(1, "Ann", "Bob", winner=1, reason=Reason.RULES)
+    both = first, structs.replace(first, match="m2", leg=2, players=("Bob", "Ann"))
+    harness.receive(*both, structs.replace(both[0], luck=0.5))
+    assert harness.runner.code == 1  # it goes on
+    harness.receive(structs.replace(both[1], luck=0.25))
+    assert harness.runner.code == 0
+    stop((process for _, process in harness.processes), 0.0)
 
 
 # Reconnecting.
