@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from support.accessibility import accessibility_faults, require_axe
@@ -16,6 +17,7 @@ from support.repositories import CENTRAL, LINES_TOML, RANDOM
 HOSTILE = "<img src=x onerror=hacked=1>"
 
 
+@pytest.mark.long
 def test_an_author_hands_folders_in_and_sees_the_verdict(chromium: Browser, tmp_path: Path) -> None:
     require_axe()
     build = f"build = \"echo '{HOSTILE}' >&2\"\n"

@@ -48,6 +48,7 @@ def test_from_git_init_to_a_verdict(tmp_path: Path) -> None:
                 assert told(each) in shown, output
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_test_is_handed_in_as_the_guide_does(tmp_path: Path) -> None:
     (server_file,) = re.findall(r"conditions:\n\n```toml\n(.*?)```", GUIDE, re.DOTALL)

@@ -19,6 +19,7 @@ from support.waiting import wait_until
 from testbed.handed_in import LATER, packed
 
 
+@pytest.mark.long
 def test_authors_take_turns_and_a_kill_of_everything_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
@@ -32,7 +33,7 @@ def test_authors_take_turns_and_a_kill_of_everything_loses_and_repeats_nothing(
             queue.hand_in("Ada", BASE | equal, "?pairs=12")
             queue.hand_in("Ada", BASE | STRONGER)
             queue.hand_in("Bob", BASE | STRONGER, "?priority=1")
-            wait_until(lambda: queue.told(1)["pairs"] > 1, "pairs of the first test", seconds=120)
+            wait_until(lambda: queue.told(1)["pairs"] > 1, "pairs of the first test", seconds=280)
             killed = processes_of(tmp_path)
             server.process.send_signal(signal.SIGKILL)
             wait_until(lambda: all(map(is_gone, killed)), "the end of all processes")
@@ -50,6 +51,7 @@ def test_authors_take_turns_and_a_kill_of_everything_loses_and_repeats_nothing(
     assert sorted(each["data"]["test"] for each in posts) == [1, 2, 3]
 
 
+@pytest.mark.long
 def test_hostile_archives_and_bots_stop_their_test_with_a_reason(tmp_path: Path) -> None:
     # It passes the check of its build, whose moves have less time.
     crashing = {"new/bot.toml": LINES_TOML, "new/bot.py": LATER.format("sys.exit('out of luck')")}

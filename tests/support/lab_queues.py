@@ -20,8 +20,8 @@ from support.waiting import wait_until
 from testbed.handed_in import packed
 from testbed.machine import reserve_port
 
-#: The limits of a queue whose authors take turns at once.
-QUICK = "[queue]\ncores = 1\nturn_s = 1\n"
+#: The limits of a queue whose authors take turns soon.
+QUICK = "[queue]\ncores = 1\nturn_s = 4\n"
 #: The base and a stronger version, as folders of an archive.
 BASE = {"base/bot.toml": LINES_TOML, "base/bot.py": RANDOM}
 STRONGER = {"new/bot.toml": LINES_TOML, "new/bot.py": CENTRAL}
@@ -107,7 +107,7 @@ class QueueServer:
             told = self.told(number)
             return told if told["ended_at"] is not None else None
 
-        return wait_until(found, f"test {number}", seconds=120)
+        return wait_until(found, f"test {number}", seconds=280)
 
     def fixtures(self) -> list[list[str]]:
         """Return for each test of an author the slots of its matches with a result."""
