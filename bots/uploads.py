@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.server import Request
 
+from playout.protocol.endpoints import BACKLOG, page_address
 from playout.server.core.accounts import Directory, login_with, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
@@ -43,6 +45,8 @@ MB = 2**20
 TOO_MANY = 429
 #: Seconds between two readings of the accounts.
 _READ_S = 1.0
+
+_log = Logger(namespace="server")
 
 
 class Accounts:
@@ -87,6 +91,10 @@ class UploadRequest(HttpRequest):
     begun_at: float = 0.0
     too_large: bool = False
     too_many: bool = False
+
+    def site(self, pages: str) -> str | None:
+        """Return the address of the server's pages, None without; for `pages` see `SiteOrders`."""
+        return f"http://{self.host}{pages}" if pages.startswith(":") else pages or None
 
 
 def author_of(request: UploadRequest) -> Account:
@@ -157,6 +165,22 @@ class UploadSite(LimitedSite):
         self.room = room
         #: The uploads that have begun.
         self.uploading: list[_Received] = []
+
+    def listen(self, reactor: Any, http: tuple[str, int], content: str) -> bool:
+        """Listen at an address, and log it as that of the `content`; stop the reactor if it fails.
+
+        Returns whether it listens.
+        """
+        host, port = http
+        try:
+            listener = reactor.listenTCP(port, self, BACKLOG, host)
+        except Exception as error:
+            _log.error("cannot listen for HTTP: {error}", error=error)
+            reactor.stop()
+            return False
+        at = listener.getHost()
+        _log.info("{content} at {address}", content=content, address=page_address(at.host, at.port))
+        return True
 
     def make_room(self, account: Account) -> bool:
         """Return whether one more upload of an account may begin; a slow one may end for it."""

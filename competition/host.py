@@ -11,14 +11,11 @@ import contextlib
 import importlib
 import itertools
 import os
-import signal
-import sys
 from collections.abc import Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import structs
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
@@ -28,7 +25,6 @@ from twisted.logger import Logger
 from playout import games
 from playout.bots.builder import MachineFault, StageFault, for_author
 from playout.bots.uploads import Accounts, UploadSite
-from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.cores import usable_cores
 from playout.competition.contestants import (
@@ -51,11 +47,9 @@ from playout.competition.submissions import FolderInUse, Submission, Submissions
 from playout.games.core import spec
 from playout.players.client.agent import PlayerCache
 from playout.players.engines.process import MatchUse
-from playout.protocol.endpoints import BACKLOG, page_address
 from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
-from playout.server.net.competition_process import CompetitionOrders
-from playout.server.runtime import process
+from playout.server.net.site_processes import CompetitionOrders, run_host
 from playout.server.tournament.competition_file import (
     Competition,
     CompetitionFileError,
@@ -78,18 +72,9 @@ _log = Logger(namespace="server")
 
 def main() -> int:
     """Run the competitions of the orders on the standard input, until SIGTERM."""
-    reactor: Any = importlib.import_module("twisted.internet.reactor")
-    orders = msgspec.json.decode(sys.stdin.readline(), type=CompetitionOrders)
-    process.begin(as_json=orders.log_json)
-    with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
-        try:
-            host = CompetitionHost(reactor, orders)
-        except (CompetitionFileError, FolderInUse, games.SpecError) as error:
-            _fail(str(error))
-            return 1
-        reactor.suggestThreadPoolSize(_THREADS)
-        reactor.callWhenRunning(host.start)
-        reactor.run(installSignalHandlers=False)
+    faults = (CompetitionFileError, FolderInUse, games.SpecError)
+    if run_host(CompetitionHost, CompetitionOrders, faults) is None:
+        return 1
     os._exit(0)  # threads may wait for programs, which end with this process
 
 
@@ -99,7 +84,7 @@ class CompetitionHost:
     def __init__(self, reactor: Any, orders: CompetitionOrders) -> None:
         """Read the competitions. Raises CompetitionFileError, FolderInUse, SpecError."""
         self._reactor = reactor
-        self._orders = orders
+        self._http = orders.http
         address = ServerAddress(_HOST, orders.port)
         self._operator = Operator(reactor, address, orders.name, orders.token)
         self._runs = {}
@@ -125,17 +110,10 @@ class CompetitionHost:
 
     def start(self) -> None:
         """Listen, connect to the server, then handle submissions and let bots play."""
-        host, port = self._orders.http
-        try:
-            listener = self._reactor.listenTCP(port, self._site, BACKLOG, host)
-        except Exception as error:
-            _fail(f"cannot listen for HTTP: {error}")
-            self._reactor.stop()
-            return
-        at = listener.getHost()
-        _log.info("competitions at {address}", address=page_address(at.host, at.port))
-        self._operator.open()
-        _run(self._reactor, self._play())
+        self._reactor.suggestThreadPoolSize(_THREADS)
+        if self._site.listen(self._reactor, self._http, "competitions"):
+            self._operator.open()
+            _run(self._reactor, self._play())
 
     async def _play(self) -> None:
         await self._operator.ready

@@ -42,7 +42,7 @@ from playout.competition.standings import CompetitionOverview, Record, overview,
 from playout.competition.submissions import CHANGES, Submission, Submissions
 from playout.games.core import spec
 from playout.server.model.records import Account
-from playout.server.net.competition_process import CompetitionOrders
+from playout.server.net.site_processes import CompetitionOrders
 from playout.server.tournament.competition_file import RESERVED, STAFF, Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 from playout.server.web.http_server import content_policy
@@ -168,9 +168,7 @@ class Pages:
     def _page(self, name: str, request: UploadRequest, **context: object) -> HttpResponse:
         """A page in the language of the request."""
         template = environment(request.language, _TEMPLATES).get_template(name)
-        pages = self._orders.pages
-        site = f"http://{request.host}{pages}" if pages.startswith(":") else pages or None
-        text = template.render(context, site=site)
+        text = template.render(context, site=request.site(self._orders.pages))
         return HttpResponse(text.encode(), media_type=HTML, headers=VARIES)
 
     def _state(

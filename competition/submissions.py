@@ -31,6 +31,7 @@ import msgspec
 from msgspec import structs
 
 from playout.bots.bot_file import BotFile
+from playout.commands.durable_files import sync_folder
 from playout.commands.text import plain, utc
 from playout.players.engines.process import MatchUse
 from playout.server.core.accounts import DAY_S
@@ -177,7 +178,7 @@ class Submissions:
         _replace(making / "submission.json", new)
         making.rename(self.place(new))
         self._all[number] = new
-        _sync(self.folder / "submissions")
+        sync_folder(self.folder / "submissions")
         return new
 
     def put(self, submission: Submission) -> Submission:
@@ -321,16 +322,7 @@ def _replace(path: Path, value: Submission | Changes) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Make new names in a folder durable."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+    sync_folder(path.parent)
 
 
 # What an operator changes, by a command or on the page. Each function raises ValueError, whose text

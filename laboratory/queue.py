@@ -25,7 +25,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from playout.commands.durable_files import write_atomically
+from playout.commands.durable_files import sync_folder, write_atomically
 from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.lab_file import Conditions
@@ -201,6 +201,7 @@ class LabQueue:
         upload.rename(making / "upload")
         write_atomically(making / _STATE, msgspec.json.encode(test))
         making.rename(self.place(test))
+        sync_folder(self.folder / "tests")
         self._tests[number] = test
         return test
 

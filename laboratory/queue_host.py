@@ -10,11 +10,9 @@ and goes on with other cores when it is its turn again.
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,7 +26,6 @@ from twisted.logger import Logger
 
 from playout.bots.builder import has_room
 from playout.bots.uploads import Accounts, UploadSite
-from playout.commands import signals
 from playout.commands.child import Child, Program, stop
 from playout.commands.cores import Cores, kept_to, usable_cores
 from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
@@ -42,10 +39,8 @@ from playout.laboratory.queue import (
 )
 from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import TrialNews, TrialOrders
-from playout.protocol.endpoints import BACKLOG, page_address
-from playout.server.net.competition_process import LaboratoryOrders
+from playout.server.net.site_processes import LaboratoryOrders, run_host
 from playout.server.net.webhooks import EndEvent, Webhook, WebhooksUnavailable
-from playout.server.runtime import process
 from playout.server.storage.queries import Place
 from playout.server.web.http_server import Access
 
@@ -64,17 +59,10 @@ _log = Logger(namespace="server")
 
 def main() -> int:
     """Run the queue of the orders on the standard input, until SIGTERM."""
-    reactor: Any = importlib.import_module("twisted.internet.reactor")
-    orders = msgspec.json.decode(sys.stdin.readline(), type=LaboratoryOrders)
-    process.begin(as_json=orders.log_json)
-    with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
-        try:
-            host = QueueHost(reactor, orders)
-        except (QueueFileError, QueueInUse, WebhooksUnavailable, OSError) as error:
-            _log.error("{text}", text=str(error))
-            return 1
-        reactor.callWhenRunning(host.start)
-        reactor.run(installSignalHandlers=False)
+    faults = (QueueFileError, QueueInUse, WebhooksUnavailable, OSError)
+    host = run_host(QueueHost, LaboratoryOrders, faults)
+    if host is None:
+        return 1
     host.close()
     os._exit(0)  # threads may check submissions
 
@@ -120,7 +108,7 @@ class QueueHost:
     def __init__(self, reactor: Any, orders: LaboratoryOrders) -> None:
         """Read the file and the folder. Raises QueueFileError, QueueInUse, OSError."""
         self._reactor = reactor
-        self._orders = orders
+        self._http = orders.http
         self._file = Path(orders.file)
         conditions = conditions_of(self._file, {})
         self._terms = conditions.queue
@@ -136,22 +124,15 @@ class QueueHost:
         self._looked_at = time.monotonic()
         site = QueueSite(self.queue, self._file, conditions, self.turns, orders.pages)
         accounts = Accounts(orders.database, orders.token_days)
-        access = Access.at(orders.http[0], proxied=orders.proxied, names=orders.names)
         for url in orders.webhook:
             Webhook(reactor, Path(orders.webhooks), url, TestEvents(self.queue, site.told))
+        access = Access.at(orders.http[0], proxied=orders.proxied, names=orders.names)
         self._site = UploadSite(site, site.room, accounts, access)
 
     def start(self) -> None:
         """Listen, and begin to play."""
-        host, port = self._orders.http
-        try:
-            listener = self._reactor.listenTCP(port, self._site, BACKLOG, host)
-        except Exception as error:
-            _log.error("cannot listen for HTTP: {error}", error=error)
-            self._reactor.stop()
+        if not self._site.listen(self._reactor, self._http, "tests"):
             return
-        at = listener.getHost()
-        _log.info("tests at {address}", address=page_address(at.host, at.port))
         looks = LoopingCall(self._look)
         looks.clock = self._reactor
         looks.start(LOOK_S).addErrback(self._broken)

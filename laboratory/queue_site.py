@@ -83,7 +83,7 @@ class QueueSite:
     ) -> None:
         """`file` is that of the queue; `turns` returns the cores of each test, by its number.
 
-        For `pages` see `CompetitionOrders`.
+        For `pages` see `SiteOrders`.
         """
         self._queue = queue
         self._file = file
@@ -177,11 +177,9 @@ class QueueSite:
         """Return a page in the language of the request, or with `?part=` what changes of it."""
         parts = {"page": f"{name}.html", part: f"{name}_{_PARTS[part]}.html"}
         wanted = Parameters(request, ("part",)).choice("part", "page", parts)
-        site = self._pages
-        if site and site.startswith(":"):
-            site = f"http://{request.host}{site}"
         template = environment(request.language, _TEMPLATES).get_template(parts[wanted])
-        text = template.render(context, conditions=self._conditions, site=site or None)
+        site = request.site(self._pages)
+        text = template.render(context, conditions=self._conditions, site=site)
         return HttpResponse(text.encode(), media_type=HTML, headers=VARIES)
 
     def _test(self, number: str) -> QueuedTest:

@@ -52,7 +52,13 @@ from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.net.competition_process import (
+from playout.server.net.connection import OutputLimits
+from playout.server.net.driver import Driver, EffectWorkers
+from playout.server.net.passwords import PasswordChecks
+from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
+from playout.server.net.push_sender import PushSender
+from playout.server.net.rating_updates import LadderRatings, RatingUpdates
+from playout.server.net.site_processes import (
     CompetitionOrders,
     KeptProcess,
     LaboratoryOrders,
@@ -60,12 +66,6 @@ from playout.server.net.competition_process import (
     competition_process,
     laboratory_process,
 )
-from playout.server.net.connection import OutputLimits
-from playout.server.net.driver import Driver, EffectWorkers
-from playout.server.net.passwords import PasswordChecks
-from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
-from playout.server.net.push_sender import PushSender
-from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.net.webhooks import DatabaseEvents, Webhook
 from playout.server.runtime import process
@@ -326,33 +326,34 @@ class _Server:
             driver, self._scheduler, output=self._output, proxied=False, is_own=True
         )
         orders = CompetitionOrders(
-            tuple(map(str, settings.competition)),
-            0,
-            self._administrator.name,
-            self._token,
-            settings.competition_http,
-            settings.http_name,
-            settings.http_proxied,
-            settings.database,
-            self._hub.policy.token_days,
-            self._hub.policy.ladder_matches,
-            settings.log_json,
+            files=tuple(map(str, settings.competition)),
+            name=self._administrator.name,
+            token=self._token,
+            ladder_matches=self._hub.policy.ladder_matches,
+            **self._site_orders(settings.competition_http),
         )
         self._hand_ins.append(competition_process(reactor(), connections, orders))
 
     def _laboratory_orders(self, file: Path) -> LaboratoryOrders:
         settings = self._settings
         return LaboratoryOrders(
-            str(file.absolute()),
-            settings.lab_http,
-            settings.http_name,
-            settings.http_proxied,
-            settings.database,
-            self._hub.policy.token_days,
-            settings.log_json,
-            str(settings.webhooks.absolute()) if settings.webhooks else "",
-            settings.webhook,
+            file=str(file.absolute()),
+            webhooks=str(settings.webhooks.absolute()) if settings.webhooks else "",
+            webhook=settings.webhook,
+            **self._site_orders(settings.lab_http),
         )
+
+    def _site_orders(self, http: tuple[str, int]) -> dict[str, Any]:
+        """Return the fields of `SiteOrders` for pages at the address `http`."""
+        settings = self._settings
+        return {
+            "http": http,
+            "names": settings.http_name,
+            "proxied": settings.http_proxied,
+            "database": settings.database,
+            "token_days": self._hub.policy.token_days,
+            "log_json": settings.log_json,
+        }
 
     async def _open(self) -> None:
         """Listen for players and for HTTP, then print the addresses."""

@@ -27,7 +27,7 @@ Command = subprocess.Popen[str] | ForkedCommand
 _CHANGED = {
     "playout.server.net.player_processes.ANALYST_NICENESS": 0,
     "playout.server.net.player_processes.PLAYER_NICENESS": 0,
-    "playout.server.net.competition_process.PLAYER_NICENESS": 0,
+    "playout.server.net.site_processes.PLAYER_NICENESS": 0,
     "playout.server.organizer.supervisor.PLAYER_NICENESS": 0,
     # Lines about work that takes seconds would depend on the speed of the machine.
     "playout.commands.progress.FIRST_S": 3600,

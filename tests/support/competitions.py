@@ -103,6 +103,23 @@ def new_account(url: str, name: str, *, administrator: bool = False) -> str:
     return token
 
 
+def basic(name: str, token: str) -> str:
+    """Return the header of an account with its token."""
+    return f"Basic {base64.b64encode(f'{name}:{token}'.encode()).decode()}"
+
+
+def ask(
+    port: int, method: str, path: str, body: Any = None, headers: Mapping[str, str] = {}
+) -> tuple[int, Any]:
+    """Send a request; return the status of the answer, and its data or its text."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, f"/{path}", body, dict(headers))
+        answer = connection.getresponse()
+        text = answer.read()
+    is_json = answer.headers.get("Content-Type") == "application/json"
+    return answer.status, json.loads(text) if is_json else text.decode()
+
+
 @dataclass
 class Cup:
     """A competition, its database with accounts, and the port of its pages."""
@@ -154,7 +171,7 @@ class Cup:
             *(("--competition", str(self.also)) if self.also else ()),
         )
         changed = {
-            "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
+            "playout.server.net.site_processes.BACK_OFF": BackOff(0.1, 0.1),
             "playout.competition.site.STANDINGS_S": 0.1,
             "playout.competition.contestants._BACK_OFF": BackOff(0.1, 1.0),
             "playout.competition.stages._TRY_AGAIN_S": (0.1, 0.1, 0.1),
@@ -179,14 +196,8 @@ class Cup:
     ) -> tuple[int, Any]:
         """Send a request to the competition; return its status and the data or the text."""
         if name:
-            given = base64.b64encode(f"{name}:{self.tokens.get(name, 'x')}".encode()).decode()
-            headers = {"Authorization": f"Basic {given}", **headers}
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request(method, f"/{self.name}/{path}", body, headers)
-            answer = connection.getresponse()
-            text = answer.read()
-        is_json = answer.headers.get("Content-Type") == "application/json"
-        return answer.status, json.loads(text) if is_json else text.decode()
+            headers = {"Authorization": basic(name, self.tokens.get(name, "x")), **headers}
+        return ask(self.port, method, f"{self.name}/{path}", body, headers)
 
     def hand_in(self, name: str, files: Mapping[str, str], archive: str = "bot.tar.gz") -> int:
         """Hand a folder in; return the number of the submission."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import http.client
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -14,7 +11,7 @@ from typing import Any
 
 from playout.commands.restarts import BackOff
 from support.commands import RunningServer, running_server
-from support.competitions import new_account
+from support.competitions import ask, basic, new_account
 from support.repositories import CENTRAL, LAB, LINES_TOML, RANDOM
 from support.waiting import wait_until
 from testbed.handed_in import packed
@@ -61,8 +58,9 @@ class QueueServer:
         words = ("--database", self.database, "--lab", str(self.file), "--warm", "tic_tac_toe")
         where = ("--lab-http", f"127.0.0.1:{self.port}")
         changed = {
-            "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
+            "playout.server.net.site_processes.BACK_OFF": BackOff(0.1, 0.1),
             "playout.laboratory.queue_host.LOOK_S": 0.05,
+            "playout.laboratory.queue_host.PLAYER_NICENESS": 0,  # as in support.commands
         }
         with running_server(*words, *where, *self.options, changed=changed) as server:
             wait_until(self._answers, "pages of the queue")
@@ -76,16 +74,8 @@ class QueueServer:
 
     def ask(self, method: str, path: str, name: str = "", body: Any = None) -> tuple[int, Any]:
         """Send a request as an account; return its status, and the data or the text."""
-        headers = {}
-        if name:
-            given = base64.b64encode(f"{name}:{self.tokens.get(name, 'x')}".encode()).decode()
-            headers["Authorization"] = f"Basic {given}"
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request(method, f"/{path}", body, headers)
-            answer = connection.getresponse()
-            text = answer.read()
-        is_json = answer.headers.get("Content-Type") == "application/json"
-        return answer.status, json.loads(text) if is_json else text.decode()
+        headers = {"Authorization": basic(name, self.tokens.get(name, "x"))} if name else {}
+        return ask(self.port, method, path, body, headers)
 
     def hand_in(self, name: str, files: Mapping[str, str], query: str = "") -> int:
         """Hand a test in; return its number."""

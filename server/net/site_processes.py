@@ -7,19 +7,23 @@ database.
 
 from __future__ import annotations
 
+import importlib
 import secrets
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from twisted.logger import Logger
 
+from playout.commands import signals
 from playout.commands.child import Child, KeptChild, Program
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
+from playout.server.runtime import process
 
 _HOST = "127.0.0.1"
 _COMPETITIONS = "playout.competition.host:main"
@@ -33,28 +37,36 @@ _WORKS_S = 60.0
 _log = Logger(namespace="server")
 
 
-class CompetitionOrders(msgspec.Struct, frozen=True):
-    """The settings of the process, a line of JSON on its standard input.
+class SiteOrders(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a process with pages of its own, a line of JSON on its standard input.
 
-    `files` describe the competitions. The process logs in at the listener `port` of the server with
-    `name` and `token`. `http` is the address of its own pages, `names` are further names of their
-    host, and with `proxied` a proxy checks the name. `database`, `token_days`, `ladder_matches` and
-    `log_json` are settings of the server. `pages` are the server's pages: an address, a colon and
-    the port on the host of the competitions' pages, or nothing.
+    `http` is the address of its pages, `names` are further names of their host, and with `proxied`
+    a proxy checks the name. `database`, `token_days` and `log_json` are settings of the server.
+    `pages` are the server's pages: an address, a colon and the port on the host of the process's
+    own pages, or nothing.
     """
 
-    files: tuple[str, ...]
-    port: int
-    name: str
-    token: str
     http: tuple[str, int]
     names: tuple[str, ...]
     proxied: bool
     database: str
     token_days: float
-    ladder_matches: int
     log_json: bool
     pages: str = ""
+
+
+class CompetitionOrders(SiteOrders, frozen=True, kw_only=True):
+    """The settings of the process of the competitions.
+
+    `files` describe the competitions. The process logs in at the listener `port` of the server,
+    which is set last, with `name` and `token`. `ladder_matches` is a setting of the server.
+    """
+
+    files: tuple[str, ...]
+    port: int = 0
+    name: str
+    token: str
+    ladder_matches: int
 
 
 def administrator(known: Sequence[Account]) -> tuple[Account, str]:
@@ -73,34 +85,23 @@ def administrator(known: Sequence[Account]) -> tuple[Account, str]:
     return account, token
 
 
-class LaboratoryOrders(msgspec.Struct, frozen=True):
-    """The settings of the process of the laboratory, a line of JSON on its standard input.
+class LaboratoryOrders(SiteOrders, frozen=True, kw_only=True):
+    """The settings of the process of the laboratory.
 
-    `file` is that of its queue. `http` is the address of its pages; the other fields are those of
-    `CompetitionOrders`. The programs at the addresses `webhook` are told of verdicts, with the
-    secret in the folder `webhooks`.
+    `file` is that of its queue. The programs at the addresses `webhook` are told of verdicts, with
+    the secret in the folder `webhooks`.
     """
 
     file: str
-    http: tuple[str, int]
-    names: tuple[str, ...]
-    proxied: bool
-    database: str
-    token_days: float
-    log_json: bool
     webhooks: str = ""
     webhook: tuple[str, ...] = ()
-    pages: str = ""
-
-
-Orders = CompetitionOrders | LaboratoryOrders
 
 
 class KeptProcess:
     """Keeps a process with orders running from `start` to `close`."""
 
     def __init__(
-        self, reactor: Any, name: str, program: str, orders: Orders, stop_s: float
+        self, reactor: Any, name: str, program: str, orders: SiteOrders, stop_s: float
     ) -> None:
         """`name` is its owner, in words; it may end by itself within `stop_s` seconds."""
         self._reactor = reactor
@@ -113,7 +114,7 @@ class KeptProcess:
         self._next_start: Any = None
 
     def start(self, pages: str) -> None:
-        """Keep the process running; for `pages` see `CompetitionOrders`."""
+        """Keep the process running; for `pages` see `SiteOrders`."""
         self._orders = msgspec.structs.replace(self._orders, pages=pages)
         self._keep()
 
@@ -161,3 +162,39 @@ def competition_process(reactor: Any, factory: Any, orders: CompetitionOrders) -
 def laboratory_process(reactor: Any, orders: LaboratoryOrders) -> KeptProcess:
     """Return the process of the laboratory."""
     return KeptProcess(reactor, "laboratory", _LABORATORY, orders, _LABORATORY_STOP_S)
+
+
+# In the processes.
+
+
+class SiteHost(Protocol):
+    """The work of such a process."""
+
+    def start(self) -> None:
+        """Listen for HTTP, and begin to work."""
+
+
+H = TypeVar("H", bound=SiteHost)
+S = TypeVar("S", bound=SiteOrders)
+
+
+def run_host(
+    make: Callable[[Any, S], H], kind: type[S], faults: tuple[type[Exception], ...]
+) -> H | None:
+    """Run a host with the orders on the standard input until SIGTERM; return it.
+
+    `make` returns it for the reactor and the orders, which are of type `kind`. If it raises one of
+    `faults`, that is logged, and the result is None.
+    """
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+    orders = msgspec.json.decode(sys.stdin.readline(), type=kind)
+    process.begin(as_json=orders.log_json)
+    with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
+        try:
+            host = make(reactor, orders)
+        except faults as error:
+            _log.error("{text}", text=str(error))
+            return None
+        reactor.callWhenRunning(host.start)
+        reactor.run(installSignalHandlers=False)
+    return host
