@@ -243,7 +243,7 @@ def checked_path(path: str) -> tuple[str, ...]:
 
 
 def is_ignored(parts: Iterable[str]) -> bool:
-    """Return whether a path is that of a file which systems and tools add, and no bot needs."""
+    """Return whether a path is of a file that systems or tools add, such as `__pycache__`."""
     return any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in _IGNORED)
 
 

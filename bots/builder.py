@@ -49,7 +49,7 @@ _BUILD = (
 _LOG_PLACE = re.compile(r", in /\S+:")
 #: How compilers and installers begin the text of an error.
 _ERROR = re.compile(r"\berror: ")
-#: How programs tell that there is no network.
+#: Texts by which programs report that they have no network.
 _NO_NETWORK = re.compile(
     "name resolution|Name or service not known|resolve host|EAI_AGAIN|ENOTFOUND|unreachable"
 )

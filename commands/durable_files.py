@@ -34,7 +34,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     """Write a file so that after a crash it is old or new, and complete. Raises OSError.
 
-    `mode`: its permissions, by default those of a new file.
+    `mode` are its permissions, by default those of a new file.
     """
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
