@@ -408,7 +408,9 @@ def verdict(trial: VersionTest, ledger: Ledger) -> str:
     withdrawn = [names[place] for place in ledger.withdrawn]
     if withdrawn:
         why = f"{', '.join(withdrawn)} crashed again and again"
-    elif ledger.is_decided:
+    elif ledger.most_pairs is not None and played_pairs(ledger) >= ledger.most_pairs:
+        why = "a larger --pairs continues it"
+    elif ledger.race and ledger.race.is_over:
         why = "the matches repeat themselves: more openings are needed"
     elif ledger.over:
         why = "the server has ended its matches, as without an evaluation: use other conditions"
