@@ -31,7 +31,8 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
 
     def respond() -> HttpResponse:
         described, _ = described_games()
-        game, actions, fault = games.load(parse_game(chosen)), (), ""
+        game, fault = games.load(parse_game(chosen)), ""
+        actions: tuple[int, ...] = ()
         try:
             if text:
                 game, actions = opening_file.pasted(text, game, MAX_MOVES)

@@ -223,7 +223,7 @@ def total_luck(data: MatchData) -> float | None:
 
 
 def match_page(
-    data: MatchData, policy: Policy, language: Language, **analysis: object
+    data: MatchData, policy: Policy, language: Language, **analysis: Any
 ) -> HttpResponse:
     """The page of a match. In that of its analysis, `analysis` has what the form there shows."""
     return render_page(
