@@ -75,9 +75,11 @@ export class OwnMoves {
 
   #query(moves) {
     const { id, game, positions } = this.#record;
-    if (id) return `/matches/${encodeURIComponent(id)}/positions.json?${new URLSearchParams({ ply: this.ply, moves: moves.join(",") })}`;
-    const all = [...positions.slice(1, this.ply + 1).map(({ action }) => action), ...moves];
-    return `/analysis/positions.json?${new URLSearchParams({ game, ply: this.ply, moves: all.join(",") })}`;
+    const played = id ? [] : positions.slice(1, this.ply + 1).map(({ action }) => action);
+    const query = new URLSearchParams({ ply: this.ply, moves: [...played, ...moves].join(",") });
+    if (!id) query.set("game", game);
+    const folder = id ? `/matches/${encodeURIComponent(id)}` : "/analysis";
+    return `${folder}/positions.json?${query}`;
   }
 }
 
