@@ -53,7 +53,7 @@ const ANNOUNCED = 10;
 
 const part = (id) => document.getElementById(id);
 /** Is this the page of an analysis? */
-const isAnalysis = part("bar") !== null;
+const isAnalysis = part("match").classList.contains("is-analysis");
 const seconds = () => performance.now() / 1000;
 
 class MatchPage {
