@@ -34,6 +34,7 @@ def pages(
         "matches": page_handler(source, matches.index, matches.item),
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
+        "tournaments.atom": exact_path(page_handler(source, tournaments.feed)),
         "ladders": page_handler(source, ladders.index, ladders.item),
         "embed": page_handler(source, matches.framed),
         "seeks": page_handler(source, lobby.seek),
