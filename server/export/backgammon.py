@@ -196,9 +196,9 @@ def write_sgf(stored: StoredMatch) -> str:
             "RU": _crawford(played, number),
             "RE": _result(game, stored.ended if game is played[-1] else None),
         }
-        head = "".join(f"{name}[{value}]" for name, value in root.items() if value)
+        head = [f"{name}[{value}]" for name, value in root.items() if value]
         nodes = [f";{_COLOURS[turn.player]}[{_value(turn)}]" for turn in game.turns]
-        texts.append(f"(;{head}\n{filled([*nodes, ')'])}\n")
+        texts.append(f"(;{filled(head)}\n{filled([*nodes, ')'])}\n")
     return "".join(texts)
 
 
