@@ -362,7 +362,7 @@ def _played(
     with laboratory.journal.in_use(trial) as is_free:
         if not is_free:
             raise click.ClickException(f"another playout-lab plays test {trial.number}")
-        spec = laboratory.specification(trial, built, rounds=rounds)
+        spec = laboratory.specification(trial, built, rounds=rounds, show=click.echo)
         try:
             ledger = laboratory.play(trial, spec, rounds or laboratory.conditions.pairs)
         except NotPlayed as stopped:

@@ -18,7 +18,7 @@ import fcntl
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,8 +29,10 @@ from playout.commands.durable_files import sync_folder, write_atomically
 from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.lab_file import Conditions
+from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.accounts import DAY_S
+from playout.server.model.records import Account
 from playout.server.organizer.spec_file import SpecFileError
 
 State = Literal[
@@ -238,6 +240,19 @@ class LabQueue:
         for each in sorted(unfinished, key=lambda each: (-each.priority, each.id)):
             found.setdefault(each.account, each)
         return found
+
+    def is_author(self, account: Account, names: Iterable[str]) -> bool:
+        """Return whether an account has one of these names, or had it when it handed a test in.
+
+        An account that has taken the name of such an account is no author.
+        """
+        wanted = set(map(skeleton, names))
+        owners: dict[str, str] = {}
+        for each in self:
+            if (name := skeleton(each.author)) in wanted:
+                owners.setdefault(name, each.account)
+        own = skeleton(account.name)
+        return account.id in owners.values() or (own in wanted and own not in owners)
 
     def unfinished(self, account: str) -> int:
         """Return the number of tests of an author that have not ended."""

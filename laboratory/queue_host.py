@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,16 @@ def main() -> int:
         return 1
     host.close()
     os._exit(0)  # threads may check submissions
+
+
+def check() -> int:
+    """Check the file of a queue, which is the only argument; return 1 and print its fault."""
+    try:
+        conditions_of(Path(sys.argv[1]), {})
+    except QueueFileError as error:
+        print(error)
+        return 1
+    return 0
 
 
 @dataclass
