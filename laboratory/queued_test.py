@@ -26,6 +26,7 @@ from playout.commands.durable_files import write_atomically
 from playout.commands.subprocesses import Parent
 from playout.commands.text import beginning, counted, plain
 from playout.laboratory.builds import MachineError, exit_within, finished
+from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
     JSON_REPORT,
     MARKDOWN_REPORT,
@@ -158,6 +159,9 @@ class _Run:
         with laboratory.journal.in_use(trial) as is_free:
             if not is_free:
                 raise MachineError("another process plays this test")
+            if laboratory.journal.lacks_matches(trial):
+                self._tell_again(trial)
+                return
             spec = laboratory.specification(trial, [built for _, built in versions])
             self._tell("running", trial=trial.number, tried=trial.tried)
             most = conditions.queue.faults
@@ -178,6 +182,24 @@ class _Run:
         if trial.state == "undecided" and faults:
             raise TrialStopped(faults)
         self._tell(_STATES[trial.state], winner=trial.winner, verdict=sentence)
+
+    def _tell_again(self, trial: VersionTest) -> None:
+        """Tell the verdict of a test whose matches were removed. Raises TrialStopped without one.
+
+        It is not played again, as that would be one more try at the same level.
+        """
+        before = f"an earlier test of these versions was {trial.summary}"
+        removed = f"{before}; its matches were removed"
+        if trial.state not in _STATES:
+            raise TrialStopped(removed)
+        self._tell(
+            _STATES[trial.state],
+            trial=trial.number,
+            tried=trial.tried,
+            pairs=trial.pairs,
+            winner=trial.winner,
+            verdict=removed,
+        )
 
     def stopped(self, reason: str) -> None:
         """Tell that the test has ended without a verdict."""

@@ -21,7 +21,7 @@ from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.commands.text import counted
 from playout.laboratory.builds import Build, Builds, MachineError
-from playout.laboratory.journal import Journal, VersionTest
+from playout.laboratory.journal import MATCHES, Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
@@ -372,7 +372,7 @@ class Laboratory:
             return runner.progress.ledger
 
     def _database(self, trial: VersionTest) -> str:
-        return f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
+        return f"sqlite:///{(self.journal.place(trial) / MATCHES).absolute()}"
 
     def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""

@@ -84,6 +84,26 @@ def test_an_author_stays_one_under_another_name_and_nobody_takes_the_name(queue:
     assert not is_author("eve", "Eve")
 
 
+def test_matches_of_tests_that_ended_long_ago_are_removed(queue: LabQueue) -> None:
+    result = TrialResult(trial=1)
+    for author, state in (("Ada", "stronger"), ("Bob", "running"), ("Cyd", "stronger")):
+        test = queue.put(added(queue, author), "running", result=result)
+        if state == "stronger":
+            queue.put(test, "stronger")
+        place = queue.home(test) / "tests" / "000001"
+        (place / "matches.logs").mkdir(parents=True)
+        for name in ("matches.db", "matches.db-wal"):
+            (place / name).touch()
+    queue.remove_matches(3600.0, ())
+    assert len(list(queue.folder.glob("authors/*/tests/*/matches.db"))) == 3
+    queue.remove_matches(-1.0, ("cyd",))
+    kept = {each.parts[-4] for each in queue.folder.glob("authors/*/tests/*/matches.db")}
+    assert kept == {"bob", "cyd"}
+    assert [each.name for each in (queue.folder / "authors/ada/tests/000001").iterdir()] == [
+        "removed"
+    ]
+
+
 def test_an_author_plays_the_highest_priority_and_then_the_oldest_test_first(
     queue: LabQueue,
 ) -> None:
