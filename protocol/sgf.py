@@ -1,7 +1,8 @@
 """The text of SGF files (https://www.red-bean.com/sgf/): properties, game trees and points.
 
 Names of properties in files of FF[1] to FF[3] may have small letters, which do not count: `SiZe` is
-`SZ`, and `Black` is `B`.
+`SZ`, and `Black` is `B`. A name without capital letters, as some programs write `sz`, is read as if
+it had them.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def items(text: str) -> Iterator[str | SgfProperty]:
                 at = value.end()
             if not values:
                 raise SgfError(start, f"the value of {found[1]} is not closed by ']'")
-            yield SgfProperty(start, _SMALL.sub("", found[1]) or found[1], tuple(values))
+            yield SgfProperty(start, _SMALL.sub("", found[1]) or found[1].upper(), tuple(values))
             line += text.count("\n", place, at)
             place = at
             continue
