@@ -589,6 +589,10 @@ def read(
             if isinstance(written, BadOpening):
                 raise written
             opening, state = _played(written, game, most)
+            if game.winner(state):
+                hint = "" if most else "; plies = 8 would keep the first eight moves of each"
+                text = f"{game}: the game is over after these moves{hint}"
+                raise BadOpening(written.line, text)
             if state not in seen:
                 seen[state] = written.line
                 yield written.line, opening
@@ -597,6 +601,29 @@ def read(
                 raise BadOpening(written.line, same)
         except BadOpening as error:
             yield error.line, error
+
+
+def pasted(text: str, game: Game, most: int) -> tuple[Game, tuple[int, ...]]:
+    """Return the game and the first `most` actions of a text that a person pastes.
+
+    It is in one of the formats of a file, of which the first opening is used; its match may be
+    over. Moves may be on several lines, and have numbers as in PGN. Raises BadOpening.
+    """
+    readers = [_READERS.get(kind := kind_of("", text), read_list)]
+    if kind == "list":
+        text = " ".join(line.partition("#")[0].strip() for line in text.split("\n"))
+        readers.append(read_pgn)
+    fault = BadOpening(1, "there are no moves")
+    for reader in readers:
+        try:
+            written = next(reader(text, game), fault)
+            if isinstance(written, BadOpening):
+                raise written
+            opening, _ = _played(written, game, most)
+            return _begun(written, game)[0], opening.actions
+        except BadOpening as error:
+            fault = error if fault.line and reader is readers[0] else fault
+    raise fault
 
 
 def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpening, State]:
@@ -615,10 +642,6 @@ def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpe
         except IllegalAction as error:
             text = f"{game}, move {len(actions) + 1}: {error}{written.hint}"
             raise BadOpening(line, text) from error
-    if game.winner(state):
-        hint = "" if most else "; plies = 8 would keep the first eight moves of each"
-        text = f"{game}: the game is over after these moves{hint}"
-        raise BadOpening(written.line, text)
     return PlayableOpening(tuple(actions), fen), state
 
 

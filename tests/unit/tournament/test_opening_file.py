@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sgfmill import sgf as sgfmill
 
 from playout import games
-from playout.games import Game
+from playout.games import Game, Position
 from playout.server import export
 from playout.server.tournament import opening_file
 from playout.server.tournament.opening_file import BadOpening, PlayableOpening
@@ -16,6 +16,7 @@ from support.scale import repetitions
 from support.stored_game import PlayedGame
 from support.variants import EXAMPLES
 
+ENDING = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1"
 GAMES = ["tic_tac_toe", "gomoku(size=7)", "othello(size=6)"]
 PLAYED = """\
 [Event "a match"]
@@ -459,3 +460,29 @@ def test_positions_may_follow_comments(name: str) -> None:
     line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -"
     (found,) = opening_file.read(name, f'# a book\n\n{line} id "1";\n', games.load("chess"))
     assert found == (3, PlayableOpening((), f"{line} 0 1"))
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "spec", "names"),
+    [
+        ("chess", "1. e4 e5\r\n2. Nf3", "chess", ("e4", "e5", "Nf3")),
+        ("chess", "1.e4 e5 2.Nf3", "chess", ("e4", "e5", "Nf3")),
+        ("chess", "1. f3 e5 2. g4 Qh4#", "chess", ("f3", "e5", "g4", "Qh4#")),
+        (
+            "chess",
+            "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1",
+            "chess(fen=4k3/8/8/8/8/8/8/R3K3 w Q - 0 1)",
+            (),
+        ),
+        ("go(size=9)", "(;GM[1]SZ[9];B[ee];W[ec])", "go", ("E5", "E7")),
+        ("tic_tac_toe", "# the middle first\nb2\na1", "tic_tac_toe", ("b2", "a1")),
+    ],
+)
+def test_people_paste_moves_and_positions(
+    game: str, text: str, spec: str, names: tuple[str, ...]
+) -> None:
+    found, actions = opening_file.pasted(text, games.load(game), most=400)
+    position = Position(found, actions)
+    assert (str(found), tuple(map(position.move_name, range(position.ply)))) == (spec, names)
+    with pytest.raises(BadOpening):
+        opening_file.pasted("x9", games.load(game), most=400)
