@@ -42,7 +42,7 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
 """
 
 
-class Site(NamedTuple):
+class DiceServer(NamedTuple):
     """A server, the options that name its database, and a folder."""
 
     server: RunningServer
@@ -65,7 +65,7 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiceServer]:
     folder = tmp_path_factory.mktemp("chance")
     (folder / "own_pig.py").write_text(CLASS)
     (folder / "script.mjs").write_text(SCRIPT)
@@ -75,10 +75,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     )
     database = ("--database", f"sqlite:///{folder}/playout.db")
     with running_server(*database) as server:
-        yield Site(server, database, folder)
+        yield DiceServer(server, database, folder)
 
 
-def test_a_person_a_class_and_a_script_play_on_one_server(site: Site) -> None:
+def test_a_person_a_class_and_a_script_play_on_one_server(site: DiceServer) -> None:
     """The rolls of their matches follow from the keys."""
     if shutil.which("node") is None:
         skip_without("it needs Node (apt install nodejs npm)")
@@ -98,7 +98,7 @@ def test_a_person_a_class_and_a_script_play_on_one_server(site: Site) -> None:
     site.verify(other)
 
 
-def test_gnubg_and_an_agent_play_on_that_server(site: Site) -> None:
+def test_gnubg_and_an_agent_play_on_that_server(site: DiceServer) -> None:
     if shutil.which("gnubg", path=search_path()) is None:
         skip_without("gnubg (apt install gnubg)")
     engine = f"engine(name=gnubg,file={site.folder}/engines.toml)"
