@@ -216,16 +216,18 @@ class SavedAccount:
 _ADVICE = {
     Code.BAD_TOKEN: (
         "The token of {name} in {origin} is not that of the account, or was revoked. If the name "
-        "is yours, ask the operator of the server for a new token, put it there or give it by "
-        "PLAYOUT_TOKEN or --token-file FILE; otherwise use another --name."
+        "is yours, log in by its password or a code of the page: playout-player log-in NAME; or "
+        "ask the operator of the server for a new token, and give it by PLAYOUT_TOKEN or "
+        "--token-file FILE. Otherwise use another --name."
     ),
     Code.UNKNOWN_ACCOUNT: (
         "To register {name}, leave out the token that comes from {origin}; a token is only for "
         "the server that gave it."
     ),
     Code.NAME_TAKEN: (
-        "The name {name} belongs to another account: use another --name. If it is yours, give its "
-        "token by PLAYOUT_TOKEN or --token-file FILE."
+        "The name {name} belongs to another account: use another --name. If it is yours, log in "
+        "by its password or a code of the page: playout-player log-in NAME; or give its token by "
+        "PLAYOUT_TOKEN or --token-file FILE."
     ),
     Code.REGISTRATION_CLOSED: (
         "Ask the operator of the server for an account, and give its token by PLAYOUT_TOKEN or "
