@@ -67,5 +67,5 @@ def updated(text: str) -> str:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Write the tables of options in docs/player-options.md from the declarations of the players."""
+    """Write the tables in docs/player-options.md from the declarations of the players."""
     FILE.write_text(updated(FILE.read_text(encoding="utf-8")), encoding="utf-8")
