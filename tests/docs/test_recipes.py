@@ -144,7 +144,7 @@ def rows() -> dict[str, set[str]]:
     ):
         kind, write, _, update = (cell.strip() for cell in row.split("|"))
         links = (f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", write + update))
-        found[kind] = {*re.findall(r"`([\w/]+/[\w.]*)`", write + update), *links}
+        found[kind] = {*re.findall(r"`([\w/-]+/[\w.-]*)`", write + update), *links}
     return found
 
 
