@@ -25,6 +25,7 @@ from msgspec import structs
 from playout.commands.durable_files import write_atomically
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import PROTOCOL, Code, Error, Hello, Welcome
+from playout.protocol.text_files import TextFileError, decoded
 
 #: The `id` of a `hello`.
 HELLO = "hello"
@@ -94,7 +95,7 @@ class TokenFile:
             text = read_secret(self.path, self._warn_once)
         except FileNotFoundError:
             return {}
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, TextFileError) as error:
             raise TokenError(f"{self.path} cannot be read: {error}") from error
         try:
             return msgspec.json.decode(text, type=_Tokens)
@@ -114,11 +115,14 @@ class TokenFile:
 
 
 def read_secret(path: Path, warn: Callable[[str], None]) -> str:
-    """Return the text of a file; `warn` gets a text if other users can read it."""
-    with path.open(encoding="utf-8") as file:
+    """Return the text of a file; `warn` gets a text if other users can read it.
+
+    Raises OSError, TextFileError.
+    """
+    with path.open("rb") as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
             warn(f"Other users can read {path}, which holds a token: chmod 600 '{path}'")
-        return file.read()
+        return decoded(file.read())
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def given_token(
     if path is not None:
         try:
             return _checked(read_secret(path, warn), str(path))
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, TextFileError) as error:
             raise TokenError(f"{path} cannot be read: {error}") from error
     text = handed_over(TOKEN_FD, variables)
     if text is not None:

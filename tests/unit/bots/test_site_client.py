@@ -66,7 +66,7 @@ ANSWERS = {
 def test_an_answer_of_a_hostile_site_is_an_error_for_people(kind: str) -> None:
     status, body = ANSWERS[kind]
 
-    class Site(BaseHTTPRequestHandler):
+    class HostileSite(BaseHTTPRequestHandler):
         def do_PUT(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
@@ -80,7 +80,7 @@ def test_an_answer_of_a_hostile_site_is_an_error_for_people(kind: str) -> None:
         def log_message(self, *_: Any) -> None:
             """Print nothing."""
 
-    with HTTPServer(("127.0.0.1", 0), Site) as server:
+    with HTTPServer(("127.0.0.1", 0), HostileSite) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
         client = SiteClient(f"http://127.0.0.1:{server.server_port}", "Ada", "secret")
