@@ -44,12 +44,14 @@ class _LogIn:
         self._end(reason)
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        click.echo(f"{plain(reason)}; trying for {patience_s:.0f} s", err=True)
+        text = f"There is no server at {server}: {reason}. Trying again for {patience_s:.0f} s ..."
+        click.echo(plain(text), err=True)
 
     def unreachable(self, reason: str) -> None:
-        self._end(reason)
+        self._end(f"the server cannot be reached: {reason}")
 
-    unusable = unreachable
+    def unusable(self, reason: str) -> None:
+        self._end(reason)
 
     def _end(self, fault: str = "") -> None:
         self.fault = plain(fault)
