@@ -498,7 +498,7 @@ def test_a_server_that_is_asked_to_stop_tells_its_players(
 
 
 def test_running_matches_may_end_before_the_server_stops() -> None:
-    with running_server("--grace-s", "30") as server:
+    with running_server("--grace-s", "200") as server:
         players = [start("playout-player", "nim", "uct(time=0.1)", *server.address) for _ in "12"]
         for player in players:
             assert player.stdout

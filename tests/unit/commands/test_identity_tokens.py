@@ -17,6 +17,7 @@ from playout.commands.identity import (
     TokenFile,
     given_token,
 )
+from support.waiting import PATIENCE_S
 
 SERVER = "play.example:4242"
 
@@ -96,7 +97,7 @@ for number in range(20):
 """
     command = [sys.executable, "-c", program, str(file.path.parent)]
     crowd = [subprocess.Popen([*command, str(each)]) for each in range(2)]
-    assert [each.wait(60) for each in crowd] == [0] * 2
+    assert [each.wait(PATIENCE_S) for each in crowd] == [0] * 2
     kept = [file.get("server:1", f"{each}-{number}") for each in range(2) for number in range(20)]
     assert kept == ["token"] * 40
     assert {each.name for each in file.path.parent.iterdir()} == {"tokens.json", "tokens.lock"}
