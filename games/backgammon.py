@@ -753,6 +753,7 @@ class Backgammon(KernelGame):
             cell_labels=_LABELS,
             counts=tuple(counts),
             dice=self._dice(state),
+            cube=self._cube(state),
             note=self._note(state),
         )
 
@@ -782,6 +783,12 @@ class Backgammon(KernelGame):
             return ()
         used = -high if state[5] else high
         return used, used, high, high
+
+    def _cube(self, state: State) -> tuple[int, ...]:
+        """Return the number on the cube and its owner, as in `BoardView`."""
+        if self.points == 1 or state[39] == CRAWFORD:
+            return ()
+        return (2 * state[37], -state[0]) if state[40] == _TAKE_OR_DROP else (state[37], state[38])
 
     def _clicks(self, state: State) -> dict[int, tuple[int, ...]]:
         """Return for each action of a player its moves of checkers, as pairs of cells."""

@@ -252,6 +252,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     checked: tuple[int, ...] = ()
     areas: tuple[int, ...] = ()
     dice: tuple[int, ...] = ()
+    cube: tuple[int, ...] = ()
 
 
 class MoveSequence(Struct, frozen=True, gc=False):

@@ -45,6 +45,9 @@ class BoardView:
     counts: tuple[int, ...] = ()
     #: The numbers of the dice that were rolled for this move, negative for those that are used.
     dice: tuple[int, ...] = ()
+    #: The number on the doubling cube and its owner, 0 for nobody; of a double that is offered, the
+    #: new number and the player who may take it, as a negative number. () without a cube.
+    cube: tuple[int, ...] = ()
     #: How the board is drawn, and the colours of the pieces of player 1 and player 2.
     #: checkered: brown squares, the top left one light; white and black pieces. wood: black and
     #: white stones on the crossings of lines, with star points as in Go. green: black and white

@@ -238,6 +238,7 @@ def position_view_of(position: Position, info: Analysis | None = None) -> Positi
         checked=tuple(map(int, shape.checked)),
         areas=tuple(map(int, shape.areas)),
         dice=tuple(map(int, shape.dice)),
+        cube=tuple(map(int, shape.cube)),
     )
     if position.last_move is None:
         return view

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from playout import games
 from playout.games import Position
-from playout.games.backgammon import cell_of
+from playout.games.backgammon import DOUBLE, TAKE, cell_of
 from playout.server.core.view import board_of, legal_moves_of, position_view_of
 from playout.server.storage.queries import Reader
 from support.browser import (
@@ -538,6 +538,36 @@ def test_a_move_of_backgammon_is_clicked_checker_by_checker_in_any_order(page: P
         expect(lowest.nth(12)).to_have_attribute(
             "aria-label", re.compile("^point 1, 2 checkers of")
         )
+
+
+def test_the_cube_of_a_match_is_drawn_and_its_decisions_are_buttons(page: Page) -> None:
+    game = games.load("backgammon(points=3)")
+    page.goto("/games")
+    board = page.locator("#dice-board")
+    cube = board.locator(".cube")
+    opened = Position(game, (2,))  # 3-1 of player 1
+    begun = opened.play(opened.legal_actions[0])
+    heights = []
+    for position, number, names, chosen in (
+        (begun, "1", ["Roll", "Double"], "Double"),
+        (begun.play(DOUBLE), "2", ["Take", "Drop"], "Take"),
+    ):
+        page.evaluate(DICE, shown(position))
+        expect(cube.locator("text")).to_have_text(number)
+        expect(board.get_by_role("button")).to_have_text(names)
+        heights.append(cube.bounding_box())
+        board.get_by_role("button", name=chosen).click()
+        expect(board).to_have_attribute("data-chosen", chosen.lower())
+    expect(board.locator(".cube.is-offered")).to_have_count(1)
+    middle, offered = heights
+    assert middle
+    assert offered
+    assert offered["y"] > middle["y"]  # on the side of player 1, who may take it
+    taken = begun.play(DOUBLE).play(TAKE)
+    assert taken.rolled(lambda n: 0).state[38] == 1
+    page.evaluate(DICE, shown(taken.rolled(lambda n: 0)))
+    expect(board.locator(".cube")).to_have_count(1)
+    expect(board.locator(".cube.is-offered")).to_have_count(0)
 
 
 def shown(position: Position) -> dict[str, object]:

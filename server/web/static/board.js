@@ -443,7 +443,7 @@ export class BoardView {
     const taken = [...cells.keys()].filter((cell) => cells[cell] !== 0);
     layers.pieces.element.querySelector(".unconfirmed")?.classList.remove("unconfirmed");
     layers.pieces.show(new Map(taken.map((cell) => [cell, keyOf(view, cell)])));
-    this.#drawDice(view.dice ?? []);
+    this.#drawDice(view.dice ?? [], view.cube ?? []);
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
@@ -494,8 +494,8 @@ export class BoardView {
     return this.#board.geometry === "points" ? picked.slice(0, 1) : picked;
   }
 
-  /** Draw the dice on the board; where it has no room for them, in the place beside it. */
-  #drawDice(dice) {
+  /** Draw the dice and the doubling cube on the board; where it has no room, dice beside it. */
+  #drawDice(dice, cube) {
     if (!this.#special) {
       const pictures = dice.map((number) => svg("svg", { viewBox: "-16 -16 32 32", "aria-hidden": "true" }, withDice.die(number, 30)));
       this.#options.dice?.replaceChildren(...pictures);
@@ -507,7 +507,7 @@ export class BoardView {
       const away = (at - (dice.length - 1) / 2) * gap;
       return svg("g", { transform: `translate(${x + away} ${y})` }, withDice.die(number, side));
     });
-    this.#dice.replaceChildren(...drawn);
+    this.#dice.replaceChildren(...drawn, ...(cube.length ? [withDice.cube(cube, this.#layout)] : []));
   }
 
   /** The targets that are marked: those of a piece that was chosen, and those that a player would have

@@ -3,11 +3,13 @@
 
 import { svg } from "./elements.js";
 import { OWNERS, withDice } from "./pieces.js";
-import { afterSteps, isTray } from "./points.js";
+import { afterSteps, isTray, TRAYS } from "./points.js";
 
 /** The width of a cell, the height of a point, the room for dice between the rows of points, and the
  * size of a die there. */
 const [CELL, POINT, DICE_ROOM, DIE] = [40, 200, 40, 30];
+/** The side of the doubling cube, and its distance from the middle of the board if it has an owner. */
+const [CUBE, CUBE_AWAY] = [32, 56];
 /** The width and the height of the place of a player's points, and the gaps between the places. */
 const [SCORE, SCORE_HEIGHT, SCORE_GAP] = [90, 150, 5];
 
@@ -48,6 +50,17 @@ function die(number, side) {
   const pips = (PIPS[shown] ?? []).map(([x, y]) => svg("circle", { cx: (x * side) / 4, cy: (y * side) / 4, r: side / 10 }));
   const text = PIPS[shown] ? [] : [svg("text", { class: "die-number", y: side * 0.2, "font-size": side * 0.55 }, String(shown))];
   return svg("g", { class: number < 0 ? "used-die" : "die" }, face, ...pips, ...text);
+}
+
+/** The doubling cube on the bar: in the middle, or on the side of its owner. A double that is offered
+ * is on the side of the player who may take it. */
+function cube([number, player], { columns, placeOf }) {
+  const owner = Math.abs(player);
+  const away = owner && (placeOf(TRAYS[owner - 1])[0] === 0 ? -CUBE_AWAY : CUBE_AWAY);
+  const face = svg("rect", { class: "face", x: -CUBE / 2, y: -CUBE / 2, width: CUBE, height: CUBE, rx: 4 });
+  const text = svg("text", { class: "die-number", y: CUBE * 0.2, "font-size": CUBE * 0.55 }, String(number));
+  const place = `translate(${(columns / 2 - 0.5) * CELL} ${POINT + DICE_ROOM / 2 + away})`;
+  return svg("g", { class: player < 0 ? "cube is-offered" : "cube", transform: place }, face, text);
 }
 
 /** The points as triangles of two colours, the bar and the trays. */
@@ -94,4 +107,4 @@ const boards = {
   },
 };
 
-Object.assign(withDice, { boards, die, afterSteps });
+Object.assign(withDice, { boards, die, cube, afterSteps });

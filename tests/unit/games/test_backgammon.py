@@ -318,7 +318,9 @@ def test_decisions_about_the_cube_have_names_and_the_board_tells_them() -> None:
         "double",
     ]
     assert game.view(before).note == "pips 90-90, score 1-2 of 5, cube 2 of player 1"
+    assert game.view(before).cube == (2, 1)
     offered = game.next_state(before, game.parse_action(before, "double"))
+    assert game.view(offered).cube == (4, -2)
     assert offered[0] == 2
     assert game.view(offered).clicks == {TAKE: (), DROP: ()}
     assert game.view(offered).note.endswith("cube 2 of player 1, doubled to 4")
