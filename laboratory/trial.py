@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.commands.text import counted
 from playout.laboratory.builds import Build, Builds, MachineError
-from playout.laboratory.journal import Journal, VersionTest
+from playout.laboratory.journal import MATCHES, Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
@@ -58,7 +58,7 @@ def lines(progress: TournamentProgress, now: float, budget: int) -> Iterator[str
     both = progress.results.head_to_heads()
     left = _left(progress, now, budget)
     if len(both) > 1:
-        yield counted(len(progress.ledger.results), "pair") + left
+        yield counted(played_pairs(progress.ledger), "pair") + left
     names = [each.name for each in progress.ledger.spec.entrants]
     for each in both:
         yield _line(each, names[each.first], "" if len(both) > 1 else left)
@@ -75,9 +75,9 @@ def _line(both: HeadToHead, name: str, left: str) -> str:
     return "  ".join(parts) + left
 
 
-def _played(ledger: Ledger) -> int:
-    """Return the number of pairs that count: in a test without luck, those whose luck is known."""
-    return len(ledger.luck if ledger.spec.tests_without_luck else ledger.results)
+def played_pairs(ledger: Ledger) -> int:
+    """Return the number of pairs that count: of a test, those that its evidence counts."""
+    return ledger.race.pairs if ledger.race else len(ledger.results)
 
 
 def bar(log_e: float, bound: float) -> str:
@@ -91,7 +91,7 @@ def _left(progress: TournamentProgress, now: float, budget: int) -> str:
     pace = progress.matches_per_hour(now)
     if not pace:
         return ""
-    pairs = max(0, budget - len(progress.ledger.results))
+    pairs = max(0, budget - played_pairs(progress.ledger))
     return f"  at most {duration(2 * 3600 * pairs / pace)} left"
 
 
@@ -145,12 +145,14 @@ STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 FEWEST_OPENINGS = 64
 
 
-def unused(openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]) -> Openings:
+def unused(
+    openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]
+) -> tuple[Openings, Mapping[str, int]]:
     """Return the given openings without those of the `pairs` of a test.
 
-    A game with fewer than FEWEST_OPENINGS other ones keeps all.
+    A game with fewer than FEWEST_OPENINGS other ones keeps all; the second result has their number.
     """
-    lines, fens = dict(openings.lines), dict(openings.fens)
+    lines, fens, few = dict(openings.lines), dict(openings.fens), dict[str, int]()
     most: dict[str, int] = {}
     for each in pairs:
         most[each.game] = max(most.get(each.game, 0), each.opening)
@@ -164,7 +166,9 @@ def unused(openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]) -> O
             lines[game] = tuple(opening for opening, _ in left)
             if game in fens:
                 fens[game] = tuple(fen for _, fen in left)
-    return replace(openings, lines=lines, fens=fens)
+        elif used:
+            few[game] = len(left)
+    return replace(openings, lines=lines, fens=fens), few
 
 
 class NotPlayed(Exception):
@@ -261,10 +265,11 @@ class Laboratory:
         entrants: Sequence[Built],
         *,
         rounds: int = 0,
+        show: Callable[[str], None] = lambda text: None,
     ) -> TournamentSpec:
         """Return the tournament of a test, or with `rounds` that of a confirmation.
 
-        Raises SpecFileError.
+        `show` is told if a confirmation uses openings of its test again. Raises SpecFileError.
         """
         conditions = self.conditions
         sandbox = conditions.sandbox
@@ -298,7 +303,13 @@ class Laboratory:
             test = next(each for each in self.journal if each.number == trial.of)
             with contextlib.closing(Database(self._database(test), only_read=True)) as stored:
                 ledger = stored_ledger(stored_tournament(stored, None))
-            spec = replace(spec, openings=unused(spec.openings, ledger.spec, ledger.pairs))
+            fresh, few = unused(spec.openings, ledger.spec, ledger.pairs)
+            spec = replace(spec, openings=fresh)
+            for game, number in few.items():
+                show(
+                    f"{game}: the test has left {counted(number, 'opening')}, fewer than "
+                    f"{FEWEST_OPENINGS}, so that the confirmation uses those of the test again"
+                )
         return spec
 
     def require_players(self, entrants: Iterable[Built]) -> None:
@@ -330,7 +341,8 @@ class Laboratory:
             if stored.tournaments():
                 before = stored_tournament(stored, None)
                 ledger = stored_ledger(before)
-                if before.ended or _played(ledger) >= budget:
+                ledger.most_pairs = budget
+                if before.ended or played_pairs(ledger) >= budget:
                     return ledger
                 spec, tournament = loads(before.created.spec), before.created.tournament
         request = RunRequest(
@@ -338,7 +350,8 @@ class Laboratory:
             tournament,
             notes=notes(spec),
             anyway=True,  # a version is the digest of its own files
-            is_enough=lambda ledger: _played(ledger) >= budget or is_enough(ledger),
+            most_pairs=budget,
+            is_enough=lambda ledger: played_pairs(ledger) >= budget or is_enough(ledger),
             at_once=estimate.concurrency(spec, cores) if cores else None,
             program="playout-lab",
             to_resume="the same command; it continues this test",
@@ -359,7 +372,7 @@ class Laboratory:
             return runner.progress.ledger
 
     def _database(self, trial: VersionTest) -> str:
-        return f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
+        return f"sqlite:///{(self.journal.place(trial) / MATCHES).absolute()}"
 
     def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""
@@ -376,7 +389,7 @@ class Laboratory:
             key=lambda each: (names[each.first] == winner, each.betting and each.betting.log_e),
         )
         return self.journal.put(
-            trial, best.elo, state=state, winner=winner, pairs=len(ledger.results)
+            trial, best.elo, state=state, winner=winner, pairs=played_pairs(ledger)
         )
 
     def version(self, trial: VersionTest, place: int, repository: GitRepository | None) -> Version:
@@ -397,7 +410,7 @@ class Laboratory:
 def verdict(trial: VersionTest, ledger: Ledger) -> str:
     """Return the verdict of a decided test in a sentence."""
     base, *candidates = names = [each.name for each in ledger.spec.entrants]
-    pairs = f"test {trial.number}, {counted(len(ledger.results), 'pair')}"
+    pairs = f"test {trial.number}, {counted(played_pairs(ledger), 'pair')}"
     if trial.state == "stronger":
         return f"{trial.winner} is stronger than {base} ({pairs})"
     if trial.state == "not stronger":
@@ -406,7 +419,9 @@ def verdict(trial: VersionTest, ledger: Ledger) -> str:
     withdrawn = [names[place] for place in ledger.withdrawn]
     if withdrawn:
         why = f"{', '.join(withdrawn)} crashed again and again"
-    elif ledger.is_decided:
+    elif ledger.most_pairs is not None and played_pairs(ledger) >= ledger.most_pairs:
+        why = "a larger --pairs continues it"
+    elif ledger.race and ledger.race.is_over:
         why = "the matches repeat themselves: more openings are needed"
     elif ledger.over:
         why = "the server has ended its matches, as without an evaluation: use other conditions"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from playout import games
 from playout.cluster import require_dask
 from playout.commands import toml_table
 from playout.commands.options import FiniteRange, combined
+from playout.commands.subprocesses import own, own_environment
 from playout.commands.toml_table import Faults, TomlError
 from playout.games.core import spec
 from playout.protocol.endpoints import host_and_port, host_of, is_loopback, spelled
 from playout.protocol.messages import OfferedBot
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from playout.server.core.policy import Policy
 from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
@@ -134,8 +137,8 @@ def _password(context: click.Context, parameter: click.Parameter, path: Path | N
     if path is None:
         return None
     try:
-        password = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        password = decoded(path.read_bytes()).strip()
+    except (OSError, TextFileError) as error:
         raise click.BadParameter(f"{path} cannot be read: {error}") from error
     if not password:
         raise click.BadParameter(f"{path} is empty; it needs a password of one line")
@@ -603,6 +606,14 @@ def require_secret_tokens(
             f"with {option}-http {shown}, tokens cannot be sent, or can be read on the network: "
             "give an address of this machine behind a proxy with TLS, or allow it by --insecure"
         )
+
+
+def require_lab(file: Path) -> None:
+    """Raise UsageError with the faults of the file of a queue, which another process reads."""
+    words = own("playout.laboratory.queue_host:check", str(file.absolute()))
+    done = subprocess.run(words, env=own_environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise click.UsageError(f"--lab: {done.stdout.strip() or done.stderr.strip()}")
 
 
 def with_competitions(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, Route, WebSocket, WebSocketRoute, expect
 
 from playout import games
+from playout.players.evaluations.files import shipped
 from playout.protocol.messages import Reason
 from support import scale
 from support.browser import (
@@ -36,6 +38,7 @@ from support.browser import (
 )
 from support.scale import repetitions
 from support.variants import SMALL, seen, small
+from support.waiting import wait_until
 from testbed.machine import reserve_port
 
 #: Matches of more plies than this are played to their end only with `--slow`.
@@ -72,6 +75,8 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator("#status")).to_have_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
     expect(page.locator(MOVES)).to_have_count(0)
+    if window and shipped(games.load(small(game))):  # its luck is shown without a reload
+        expect(page.locator("#luck strong").first).to_have_text(re.compile(r"^[+-]\d\.\d{3}$"))
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
@@ -579,15 +584,18 @@ def test_the_lobby_shown_again_by_back_neither_opens_the_match_nor_seeks_again(
     choose(page, "tic_tac_toe", "random")
     with page.expect_request("**/matches/*"):
         page.get_by_role("button", name="Play", exact=True).click()
-    with page.expect_websocket() as connection:
-        page.evaluate(
-            """for (const type of ["pagehide", "pageshow"])
-                dispatchEvent(new PageTransitionEvent(type, { persisted: true }))"""
-        )
-    connection.value.on("framesent", lambda frame: sent.append(json.loads(frame)["type"]))
-    connection.value.wait_for_event(
-        "framereceived", lambda frame: json.loads(frame)["type"] == "started"
+    heard: list[str] = []
+
+    def listen(connection: WebSocket) -> None:
+        connection.on("framesent", lambda frame: sent.append(json.loads(frame)["type"]))
+        connection.on("framereceived", lambda frame: heard.append(json.loads(frame)["type"]))
+
+    page.on("websocket", listen)  # before its first frame
+    page.evaluate(
+        """for (const type of ["pagehide", "pageshow"])
+            dispatchEvent(new PageTransitionEvent(type, { persisted: true }))"""
     )
+    wait_until(lambda: page.evaluate("true") and "started" in heard, "the match")
     expect(page.locator("#challenges")).to_contain_text("Back to the match")
     expect(page.locator("#new")).to_be_visible()
     assert len(opened) == 1

@@ -6,12 +6,14 @@ import contextlib
 import functools
 import socket
 import sqlite3
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -30,6 +32,7 @@ from support.http_site import HttpSite
 from support.hub_harness import administrator
 from support.seeded_database import GAME, MEMBERS, NIM, TIED, SeededDatabase
 from support.tournaments import TOKEN, Bots, member, spec_of
+from support.waiting import wait_until
 
 NASTY = "<b>'\"&amp;</b>"
 NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"
@@ -348,6 +351,30 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
     assert page_of(site, player).matches()
 
 
+def test_feed_readers_are_told_of_tournaments(site: HttpSite) -> None:
+    """The elements that RFC 4287 requires, and links that a reader can follow."""
+    answer = site.ask("/tournaments.atom")
+    assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    names = {"": "http://www.w3.org/2005/Atom"}
+    feed = ElementTree.fromstring(answer.body)
+    entries = feed.findall("entry", names)
+    ids = [str(each.findtext("id", "", names)) for each in (feed, *entries)]
+    assert len(set(ids)) == len(ids) == site.get("tournaments")["total"] + 1
+    assert all(uuid.UUID(each.removeprefix("urn:uuid:")) for each in ids)
+    times = [each.findtext("updated", "", names) for each in entries]
+    assert max(times) == feed.findtext("updated", "", names)
+    assert feed.findtext("author/name", "", names)
+    titles = []
+    for each in entries:
+        link = each.find("link", names)
+        assert link is not None
+        assert site.ask(str(link.get("href"))).status == 200
+        titles.append(str(each.findtext("title", "", names)))
+    assert f"{NASTY_TITLE} (over)" in titles
+    listed = page_of(site, "/tournaments").elements
+    assert any(each.get("href") == "/tournaments.atom" for tag, each in listed if tag == "link")
+
+
 def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:
     puzzle = next(each for each in shipped_puzzles() if each.game == "connect_four")
     folder = "/puzzles/connect_four"
@@ -450,6 +477,7 @@ def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:
     assert code == 0, log
     assert "Traceback" not in log
     assert server.page
+    wait_until(opened.exists, "the browser")
     assert opened.read_text() == f"http://127.0.0.1:{server.page[1]}/\n"
 
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 #: Long enough for a machine whose cores are busy with other processes.
-PATIENCE_S = 60.0
+PATIENCE_S = 200.0
 #: Shortest and longest pause between two evaluations of a condition, each of which may be a request
-#: to a server: a wait of seconds ends a twentieth later, and takes a fifth of the processor time.
+#: to a server. Without the longer ones, many waiting tests kept a core busy.
 PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.1
 
 

@@ -41,7 +41,7 @@ const TICK_MS = 100;
 const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
-const ATTEMPTS = 5;
+const ATTEMPTS = 20;
 /** A move that is not confirmed after this time is said to be on its way. */
 const SENDING_S = 2;
 /** How long a roll is seen that allows no move. */
@@ -52,6 +52,8 @@ const SLOW_MS = 500;
 const ANNOUNCED = 10;
 
 const part = (id) => document.getElementById(id);
+/** Is this the page of an analysis? */
+const isAnalysis = part("match").classList.contains("is-analysis");
 const seconds = () => performance.now() / 1000;
 
 class MatchPage {
@@ -66,6 +68,8 @@ class MatchPage {
   #study;
   /** Lets a person try again where a move lost the most; null until that is asked for. */
   #lesson = null;
+  /** The tree of tried moves and the bar of win rates, on the page of an analysis. */
+  #room = null;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -119,12 +123,14 @@ class MatchPage {
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
     const connect = () => (this.#connection ??= this.#open("spectator"));
     this.#study = new Study(part, this.#record, this.#browser.ply, location.search, {
+      tries: isAnalysis,
       connect,
       onChange: () => this.#changed(),
       onJudged: ({ isRunning, text }) => {
         if (!isRunning) this.#lesson?.judged(text);
         this.#show();
       },
+      onAnswer: () => this.#room?.show(this.#browser.ply),
       onPoint: point,
       onHeat: (heat) => this.#board.tint(heat),
       onArrows: (arrows) => this.#board.point(arrows),
@@ -143,10 +149,20 @@ class MatchPage {
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
     this.#show();
+    if (isAnalysis) this.#loadRoom();
     if (board.material) this.#loadCaptures();
     if (board.komi !== undefined) this.#loadCounting(request);
     this.#listen();
     this.#connect();
+  }
+
+  async #loadRoom() {
+    const { AnalysisRoom } = await import("./analysis_room.js");
+    this.#room = new AnalysisRoom(part, this.#record, this.#study, (ply, moves) => {
+      this.#browser.go(ply);
+      this.#study.open(ply, moves);
+    });
+    this.#show();
   }
 
   async #loadCaptures() {
@@ -199,7 +215,8 @@ class MatchPage {
 
   /** Browse the moves that were tried, if there are any, or those of the match. */
   #browse(key) {
-    if (!this.#study.step(key)) this.#go(plyAfter(key, this.#browser.ply));
+    if (this.#study.step(key) || (key === "ArrowRight" && this.#room?.next())) return;
+    this.#go(plyAfter(key, this.#browser.ply));
   }
 
   #go(ply) {
@@ -327,6 +344,7 @@ class MatchPage {
   /** Connect, unless the match is over and this person did not play it. */
   #connect() {
     const mine = this.#record.players.indexOf(session()?.name) + 1;
+    if (this.#record.awaitsLuck) this.#catchUp();
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
     this.#connection = this.#open("human");
@@ -463,15 +481,15 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    this.#announce([statusText(this.#record), reasonText(event)].filter(Boolean).map(sentence).join(" "));
+    this.#announceEnd();
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
-    // The server does not send analyses to the players of a match.
-    if (seat) this.#catchUp();
+    // The server sends no analyses to the players of a match, and measures luck after the end.
+    if (seat || this.#record.awaitsLuck) this.#catchUp();
   }
 
-  /** Reload the whole match: moves were missed, or its analyses have become available. */
+  /** Reload the whole match: moves were missed, or its analyses or its luck have become available. */
   async #catchUp() {
     if (this.#isReloading) return;
     this.#isReloading = true;
@@ -482,10 +500,10 @@ class MatchPage {
     if (!this.#record.over) this.#connection.send({ type: "watch", match: this.#record.id });
   }
 
-  /** Returns false if the server's data is older than what is known, or not available yet. */
+  /** Returns false if the server's data is older than what is known, or not complete yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
-    const { takebacks } = this.#record;
+    const { takebacks, last, over } = this.#record;
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
@@ -493,7 +511,9 @@ class MatchPage {
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
-    return true;
+    await this.#announceMissed(last);
+    if (this.#record.over && !over) this.#announceEnd();
+    return !this.#record.awaitsLuck;
   }
 
   // The display.
@@ -570,6 +590,7 @@ class MatchPage {
     this.#moves.show(record, ply, new Map(signs.map((each) => [each.ply, each.sign])));
     this.#showAnalysis(position, isLesson);
     this.#study.draw();
+    this.#room?.show(ply);
     this.#counting?.show(isLast);
     if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));
@@ -599,11 +620,15 @@ class MatchPage {
     document.title = news ? `${news} · ${this.#title}` : this.#title;
   }
 
-  /** The luck of the roll that led to a position of a finished match. */
+  /** The luck of a finished match, and of the roll that led to a position. */
   #showLuck(ply) {
     const record = this.#record;
     part("rolls").hidden = !record.over;
-    const roll = record.rolls.find((each) => each.ply === ply - 1);
+    part("luck").hidden = record.luck === null;
+    part("luck").querySelectorAll("strong").forEach((each, at) => {
+      if (record.luck !== null) setText(each, luckText(at ? -record.luck : record.luck));
+    });
+    const roll = record.rolls?.find((each) => each.ply === ply - 1);
     const values = roll?.luck === undefined ? null : { name: record.players[0], luck: luckText(roll.luck) };
     setText(part("roll-luck"), values ? gettext("Luck of %(name)s in this roll: %(luck)s", values) : "");
   }
@@ -654,13 +679,29 @@ class MatchPage {
     this.#announce(factsOf(this.#record, this.#shown.view).join(" "));
   }
 
-  async #announceMove(event, before) {
+  async #announceMove(event, before, isLast = true) {
     const { board, players, toMove, seat } = this.#record;
     const { moveText } = await this.#speech;
     const after = event.views?.[0] ?? event.view;
-    const text = announcement(event, this.#record, moveText(board, before, after, event.player, players));
+    const text = announcement(event, this.#record, moveText(board, before, after, event.player, players), isLast);
     this.#announce(text);
-    if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
+    if (isLast && toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
+  }
+
+  /** Announce the moves after position `known`, which came with the whole match. */
+  async #announceMissed(known) {
+    const positions = this.#record.positions.slice(known + 1);
+    const starts = positions.flatMap(({ player }, at) => (player ? [at] : [])).slice(-ANNOUNCED);
+    for (const [number, at] of starts.entries()) {
+      const views = positions.slice(at, starts[number + 1]).map(({ view }) => view);
+      const event = { player: positions[at].player, view: views.at(-1), views: views.slice(0, -1) };
+      await this.#announceMove(event, this.#record.positions[known + at].view, number === starts.length - 1);
+    }
+  }
+
+  #announceEnd() {
+    const { result } = this.#record;
+    this.#announce([statusText(this.#record), reasonText(result)].filter(Boolean).map(sentence).join(" "));
   }
 
   #announce(text) {

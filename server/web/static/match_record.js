@@ -10,9 +10,11 @@ import { gettext } from "./texts.js";
 export class MatchRecord {
   /** Player 1's win rates by ply, by the judge. */
   #judged = new Map();
+  #isLuckAwaited = false;
 
   /** From the data that the server sends with the page, or under /api/matches/ID. */
   constructor(data) {
+    /** "" for own moves that have no match. */
     this.id = data.match;
     this.game = data.game;
     this.players = data.players;
@@ -29,9 +31,6 @@ export class MatchRecord {
     this.isWithheld = data.withheld ?? false;
     /** The number of moves that were made for the players. */
     this.opening = data.opening ?? 0;
-    /** The rolls of a match that had ended when the page was loaded, {ply, luck}: `ply` is the number of the
-     * move, and the luck is that of player 1. */
-    this.rolls = data.rolls ?? [];
     /** The bot that judges the positions for this person, "" for none. */
     this.judge = "";
     /** How many people watch. */
@@ -55,7 +54,19 @@ export class MatchRecord {
   }
 
   get over() {
-    return this.result !== null;
+    return this.result !== null || !this.id;
+  }
+
+  /** The luck of player 1 in all rolls of a match that is over, in points; null if it is not known. */
+  get luck() {
+    if (!this.over || this.rolls === null || this.rolls.some(({ luck }) => luck === undefined)) return null;
+    return this.rolls.reduce((sum, { luck }) => sum + luck, 0);
+  }
+
+  /** Does the server still measure the luck of this match, which is over? */
+  get awaitsLuck() {
+    if (this.rolls !== null) return this.#isLuckAwaited;
+    return this.over && Boolean(this.board?.has_chance && this.result.winner);
   }
 
   /** Do the players mark dead stones? */
@@ -75,11 +86,11 @@ export class MatchRecord {
 
   /** Is the move that led to position `ply` one more of the player who moved before it? A roll is
    * part of the move after it, and in games whose players choose to roll, of the one before it. */
-  isStep(ply) {
+  isStep(ply, positions = this.positions) {
     if (ply <= 1) return false;
-    const [before, { player }] = this.positions.slice(ply - 1, ply + 1);
+    const [before, { player }] = positions.slice(ply - 1, ply + 1);
     if (!this.#asksForRolls) return player === before.player || before.player === 0;
-    const mover = before.player || this.positions[ply - 2].player;
+    const mover = before.player || positions[ply - 2].player;
     return player === 0 || player === mover;
   }
 
@@ -114,9 +125,10 @@ export class MatchRecord {
   }
 
   /** The number of the move that led to position `ply`, as players write it: "57", or "29." for the
-   * first player and "29…" for the second. Several steps of a player in a row are one move. */
-  numberOf(ply) {
-    const moves = this.positions.slice(1, ply + 1).filter((_, at) => !this.isStep(at + 1));
+   * first player and "29…" for the second. Several steps of a player in a row are one move. `positions` are
+   * those of the match, or others. */
+  numberOf(ply, positions = this.positions) {
+    const moves = positions.slice(1, ply + 1).filter((_, at) => !this.isStep(at + 1, positions));
     if (!this.countsPairs) return String(moves.length);
     const number = moves.filter(({ player }, at) => at === 0 || player === 1).length;
     return `${number}${moves.at(-1).player === 1 ? "." : "…"}`;
@@ -292,10 +304,14 @@ export class MatchRecord {
     this.toMove = data.to_move ?? 0;
     this.clocks = data.clocks ?? this.clocks ?? null;
     this.result = data.result ?? null;
+    /** The rolls of a match that is over, {ply, luck}: `ply` is the number of the move, and the luck is that
+     * of player 1, if it is known. Null before the data after the end is known. */
+    this.rolls = data.rolls ?? null;
+    this.#isLuckAwaited = data.luck_awaited ?? false;
   }
 }
 
 /** The mover's win rate from 0 to 1; a proven result is 0, 0.5 or 1. */
-function rateOf({ win_rate: rate, proven }) {
+export function rateOf({ win_rate: rate, proven }) {
   return proven === null || proven === undefined ? (rate ?? null) : (proven + 1) / 2;
 }
