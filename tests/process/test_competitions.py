@@ -440,7 +440,8 @@ def test_competitions_on_several_disks_with_names_of_their_own(tmp_path: Path) -
 
 def test_the_operator_tries_a_submission_again_and_bans_a_team(cup: Cup) -> None:
     """The output of the program that unpacks the second submission cannot be written."""
-    cup.hand_in("Bob", bot())
+    first = cup.hand_in("Bob", bot())
+    wait_until(lambda: cup.ask("GET", f"submissions/{first}", "Bob")[1]["state"] != "queued")
     number = cup.hand_in("Ada", bot())
     blocked = cup.folder / "cup" / "submissions" / f"{number:06}" / "unpacked.json"
     blocked.mkdir()
