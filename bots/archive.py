@@ -47,6 +47,8 @@ _IGNORED = (
     *("__macosx", "._*", ".ds_store", ".appledouble", ".localized", ".spotlight-v100", ".trashes"),
     *(".fseventsd", "icon\r", "desktop.ini", "thumbs.db", "ehthumbs.db", "$recycle.bin", "~$*"),
     *("*:zone.identifier", "system volume information", ".directory", ".trash-*", ".nfs*"),
+    *("@eadir", ".temporaryitems", ".documentrevisions-v100", ".volumeicon.icns", ".appledb"),
+    *(".#*", "#*#", ".dropbox*", ".vs", "thumbs.db:*"),
     *(".git", ".svn", ".hg", ".idea", ".vscode", "*.swp", "*~"),
     *("__pycache__", "*.pyc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".ipynb_checkpoints"),
 )
@@ -55,6 +57,8 @@ _DRIVE = re.compile(r"\s*[A-Za-z]:")
 #: Limits of this process: seconds of processor time, and bytes of memory.
 _CPU_S, _MEMORY = 30, 2**30
 _CHUNK = 2**16
+#: Maximum number of characters of a library's error that are shown.
+_LONGEST_FAULT = 200
 
 
 class ArchiveError(ValueError):
@@ -132,11 +136,13 @@ def _unpack_files(upload: Path, name: str, folder: Path, most: int) -> None:
     try:
         _write(_members(upload, name), folder, most)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ArchiveError(f"{name} is damaged, or no archive of this kind: {error}") from error
+        fault = beginning(str(error), _LONGEST_FAULT)  # it may quote a header
+        raise ArchiveError(f"{name} is damaged, or no archive of this kind: {fault}") from error
     except (NotImplementedError, RuntimeError, UnicodeError, ValueError, OSError) as error:
         if isinstance(error, ArchiveError):
             raise
-        raise ArchiveError(f"{name} cannot be unpacked: {error}") from error
+        fault = beginning(str(error), _LONGEST_FAULT)
+        raise ArchiveError(f"{name} cannot be unpacked: {fault}") from error
 
 
 def digest_of(folder: Path, files: Iterable[Path] | None = None) -> str:
@@ -154,11 +160,12 @@ def digest_of(folder: Path, files: Iterable[Path] | None = None) -> str:
 
 def _members(upload: Path, name: str) -> Iterator[_Member]:
     """Yield the members of an archive, or the Python file as the only one."""
-    if name.endswith(".zip"):
+    kind = name.lower()
+    if kind.endswith(".zip"):
         yield from _zip_members(upload)
-    elif name.endswith((".tar", ".tar.gz", ".tgz")):
-        yield from _tar_members(upload, "r:" if name.endswith(".tar") else "r:gz")
-    elif name.endswith(".py"):
+    elif kind.endswith((".tar", ".tar.gz", ".tgz")):
+        yield from _tar_members(upload, "r:" if kind.endswith(".tar") else "r:gz")
+    elif kind.endswith(".py"):
         with upload.open("rb") as file:
             yield _Member("bot.py", False, file)
     else:
@@ -174,6 +181,9 @@ def _zip_members(upload: Path) -> Iterator[_Member]:
                 raise ArchiveError(
                     f"{_shown(each.filename)} is encrypted: archive without password"
                 )
+            if not checked_path(each.filename):
+                yield _Member(each.filename, False, None)
+                continue
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise _special(each.filename)
             if each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -188,7 +198,7 @@ def _zip_members(upload: Path) -> Iterator[_Member]:
 def _tar_members(upload: Path, mode: str) -> Iterator[_Member]:
     with tarfile.open(upload, mode) as archive:  # type: ignore[call-overload]
         for each in archive:
-            if each.isdir():
+            if each.isdir() or not checked_path(each.name):  # ignored, as a lock of Emacs, a link
                 yield _Member(each.name, False, None)
             elif each.isreg() and not each.issparse():
                 yield _Member(each.name, bool(each.mode & stat.S_IXUSR), archive.extractfile(each))

@@ -24,7 +24,7 @@ def packed(path: Path) -> tuple[str, bytes]:
     Raises UsageError.
     """
     if path.is_file():
-        if not path.name.endswith(SUFFIXES):
+        if not path.name.lower().endswith(SUFFIXES):
             raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
         return path.name, path.read_bytes()
     buffer = io.BytesIO()

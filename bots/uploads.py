@@ -109,7 +109,7 @@ def upload_of(request: UploadRequest, name: str, kinds: Sequence[str], most_mb: 
 
     Its `name` must end with one of `kinds`, and it has at most `most_mb` MiB.
     """
-    if not name.endswith(tuple(kinds)) or not name.isprintable() or len(name) > 100:
+    if not name.lower().endswith(tuple(kinds)) or not name.isprintable() or len(name) > 100:
         text = f"a file of one of these kinds is expected: {', '.join(kinds)}"
         raise HttpError(http.UNSUPPORTED_MEDIA_TYPE, text)
     size = request.upload.stat().st_size if request.upload else 0

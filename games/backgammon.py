@@ -1,4 +1,4 @@
-"""Backgammon, a match of one point; the rolls, the points and the actions have OpenSpiel's numbers.
+"""Backgammon, by default a match of one point; rolls, points and actions have OpenSpiel's numbers.
 
 An action moves two checkers: it is `first + 26 * second`, plus 676 if the first one moves by the
 lower number. Both are points, 24 for the bar, or 25 for none. A double is two actions in a row. Of
@@ -6,6 +6,11 @@ the actions that lead to the same position, only the lowest is legal.
 
 In compiled code, each player has a row of checkers by their distance to the end: place 0 are those
 borne off, 1 to 24 the points, 25 the bar. The point of distance d is 25 - d for the opponent.
+
+A match of more points is a sequence of games with the doubling cube, in one state. Before a roll, a
+player who may double decides to roll or to double, and the opponent takes or drops the cube. A
+player may not double whose points and the cube are enough for the match, nor in the Crawford game;
+these are the rules of GNU Backgammon. Where a player may not double, nature rolls at once.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -22,6 +28,7 @@ from playout.games import (
     IllegalAction,
     KernelGame,
     Kernels,
+    Option,
     State,
     Vector,
     helper,
@@ -32,9 +39,14 @@ from playout.games.core.kernels import inlined_helper, insert
 from playout.games.core.random import GAMMA, Rng, below
 
 CHECKERS = 15
-#: A match is a tie after this many turns.
+#: A match is a tie after this many turns for each of its points.
 TURNS = 500
+#: Maximum number of points of a match.
+MOST_POINTS = 25
 BAR, NONE, PASS = 24, 25, 1351
+#: The actions of the cube, whose names they have; only matches of more than one point have them.
+ROLL, DOUBLE, TAKE, DROP = range(PASS + 1, PASS + 5)
+_CUBE_NAMES = {ROLL: "roll", DOUBLE: "double", TAKE: "take", DROP: "drop"}
 _LOW_FIRST = 676
 #: The rolls of two different numbers, the lower one first. The outcome 2n is roll n, and at the
 #: opening 2n + 1 is that roll if player 2 begins; the outcome 29 + n is the double of n.
@@ -49,12 +61,22 @@ START = {24: 2, 13: 5, 8: 3, 6: 5}
 # the dice, whether it is the second half of a double, the rows of both players, the number of turns
 _ROLLER, _DICE_HIGH, _DICE_LOW, _SECOND, _ROWS, _TURNS = 2, 3, 4, 5, 6, 58
 _ROW = 26
+# Behind them, in a match of more points: its points, those of both players, the cube, its owner (0
+# for the middle), the part of the match and the decision about the cube, see below
+_MATCH, _SCORES, _CUBE, _OWNER, _PART, _DECISION = 59, 60, 62, 63, 64, 65
+_WORDS = 66
+#: The parts of a match: until a player lacks one point, the next game, and the games after it.
+BEFORE_CRAWFORD, CRAWFORD, AFTER_CRAWFORD = range(3)
+#: The decisions about the cube.
+_NO_DECISION, _ROLL_OR_DOUBLE, _TAKE_OR_DROP = range(3)
 
 #: Maximum number of ways to move two checkers, with repetitions.
 _WAYS = 2 * CHECKERS**2
 #: Numbers whose sum identifies what a move changes: of the player's checkers, by their distance,
 #: and of the opponent's that are hit. Two different moves have equal sums once in 2^64 times.
 _OWN, _HIT = np.random.default_rng(1).integers(-(2**63), 2**63, (2, _ROW), dtype=np.int64)
+#: The row of each player at the start.
+_START_ROW = np.array([START.get(place, 0) for place in range(_ROW)])
 #: The highest place in a set of places below 7.
 _HIGHEST = np.array(
     [max((n for n in range(7) if places >> n & 1), default=0) for places in range(128)]
@@ -190,6 +212,83 @@ def move(board: Board, row: int, theirs: int, begin: int, die: int) -> None:
         board[theirs + 25] += 1
 
 
+@inlined_helper
+def is_decision(board: Board) -> bool:
+    """Return whether a player decides about the cube."""
+    return len(board) > _MATCH and board[_DECISION] != _NO_DECISION
+
+
+@inlined_helper
+def may_double(board: Board, player: int) -> bool:
+    """Return whether a player may double the cube of a match."""
+    if board[_PART] == CRAWFORD or board[_OWNER] == 3 - player:
+        return False
+    return board[_SCORES + player - 1] + board[_CUBE] < board[_MATCH]
+
+
+@inlined_helper
+def begin_turn(board: Board, player: int) -> None:
+    """Let a player roll, or decide whether to double; player 0 is for an opening roll."""
+    board[0], board[_ROLLER], board[_SECOND] = 0, player, 0
+    board[_DICE_HIGH], board[_DICE_LOW] = 0, 0
+    if len(board) > _MATCH and player and may_double(board, player):
+        board[0], board[_DECISION] = player, _ROLL_OR_DOUBLE
+
+
+@helper
+def end_match(board: Board, outcome: int, to_move: int) -> None:
+    """End the match; `to_move` is the player who would move next."""
+    board[0], board[1], board[_ROLLER] = to_move, outcome, to_move
+    board[_DICE_HIGH], board[_DICE_LOW], board[_SECOND] = 0, 0, 0
+
+
+@helper
+def win_game(board: Board, player: int, points: int) -> None:
+    """Add the points of a game, before they are multiplied by the cube, and begin the next one."""
+    if len(board) == _MATCH:
+        end_match(board, player, 3 - player)
+        return
+    score = board[_SCORES + player - 1] + points * board[_CUBE]
+    board[_SCORES + player - 1], board[_DECISION] = score, _NO_DECISION
+    if score >= board[_MATCH]:
+        end_match(board, player, 3 - player)
+        return
+    if board[_PART] == CRAWFORD:
+        board[_PART] = AFTER_CRAWFORD
+    elif board[_PART] == BEFORE_CRAWFORD and score == board[_MATCH] - 1:
+        board[_PART] = CRAWFORD
+    board[_CUBE], board[_OWNER] = 1, 0
+    for place in range(_ROW):
+        board[row_of(1) + place] = board[row_of(2) + place] = _START_ROW[place]
+    begin_turn(board, 0)
+
+
+@helper
+def worth(board: Board, player: int) -> int:
+    """Return the points of a game that a player has won: 2 for a gammon, 3 for a backgammon."""
+    theirs = row_of(3 - player)
+    if board[theirs] > 0:
+        return 1
+    for place in range(19, 26):
+        if board[theirs + place] > 0:
+            return 3
+    return 2
+
+
+@helper
+def play_cube(board: Board, action: int) -> None:
+    """Play an action of the cube."""
+    player = board[0]
+    if action == DOUBLE:
+        board[0], board[_DECISION] = 3 - player, _TAKE_OR_DROP
+    elif action == DROP:
+        win_game(board, 3 - player, 1)
+    else:
+        if action == TAKE:
+            board[_CUBE], board[_OWNER] = 2 * board[_CUBE], player
+        board[0], board[_DECISION] = 0, _NO_DECISION
+
+
 @helper
 def play_roll(board: Board, outcome: int) -> None:
     """Play an outcome of nature."""
@@ -213,16 +312,15 @@ def play_turn(board: Board, action: int) -> None:
     if second != NONE:
         move(board, row, theirs, place_of(player, second), other)
     if board[row] == CHECKERS:
-        board[0], board[1] = 3 - player, player
-        board[_ROLLER], board[_DICE_HIGH], board[_DICE_LOW], board[_SECOND] = 3 - player, 0, 0, 0
+        win_game(board, player, worth(board, player))
     elif high == low and board[_SECOND] == 0 and second != NONE:
         board[_SECOND] = 1
     else:
         board[_TURNS] += 1
-        board[_ROLLER], board[_DICE_HIGH], board[_DICE_LOW], board[_SECOND] = 3 - player, 0, 0, 0
-        board[0] = 0
-        if board[_TURNS] >= TURNS:
-            board[0], board[1] = 3 - player, -1
+        if board[_TURNS] >= TURNS * (board[_MATCH] if len(board) > _MATCH else 1):
+            end_match(board, -1, 3 - player)
+        else:
+            begin_turn(board, 3 - player)
 
 
 @kernel
@@ -236,6 +334,10 @@ def legal(board: Board, actions: Vector) -> int:
                 actions[n] = outcome
                 n += 1
         return n
+    if is_decision(board):
+        actions[0] = ROLL if board[_DECISION] == _ROLL_OR_DOUBLE else TAKE
+        actions[1] = actions[0] + 1
+        return 2
     n = generate(board, actions, 0)
     for i in range(1, n):
         insert(actions, i, actions[i])
@@ -255,6 +357,8 @@ def chances(board: Board, weights: Vector) -> None:
 def play(board: Board, action: int) -> None:
     if board[0] == 0:
         play_roll(board, action)
+    elif is_decision(board):
+        play_cube(board, action)
     else:
         play_turn(board, action)
 
@@ -271,6 +375,10 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
             if not opening and action < _DOUBLES:
                 action &= ~1
             play_roll(board, action)
+        elif is_decision(board):
+            # Nobody doubles: games that end by random drops would tell little about a move.
+            action = ROLL if board[_DECISION] == _ROLL_OR_DOUBLE else TAKE + below(state, 2)
+            play_cube(board, action)
         else:
             action = trace[room + below(state, generate(board, trace, room))]
             play_turn(board, action)
@@ -289,6 +397,8 @@ def write(board: Board, state: Vector) -> None:
     state[30], state[31] = board[first + 25], board[second + 25]
     state[32], state[33] = board[first], board[second]
     state[34] = board[_TURNS]
+    if len(board) > _MATCH:
+        state[35:] = board[_SCORES:]
 
 
 #: Inputs of a place from which a player moves, of a player, and of both. With contact, and without
@@ -300,7 +410,8 @@ _OF_BOTH = 2 * _OF_PLAYER
 
 @kernel
 def inputs(board: Board, found: Vector) -> int:
-    found[0] = max(1, board[_ROLLER]) if board[0] == 0 else 3 - board[0]
+    before_roll = board[0] == 0 or is_decision(board)
+    found[0] = max(1, board[_ROLLER]) if before_roll else 3 - board[0]
     n, own, last = 1, 0, 0
     for side in range(2):
         row = row_of(found[0] if side == 0 else 3 - found[0])
@@ -324,7 +435,7 @@ def inputs(board: Board, found: Vector) -> int:
 
 @kernel
 def read(state: Vector, board: Board) -> None:
-    board[:] = 0
+    board[:_MATCH] = 0
     board[:2] = state[:2]
     board[_ROLLER] = min(max(0, state[2]), 2)
     board[_DICE_HIGH], board[_DICE_LOW] = min(max(0, state[3]), 6), min(max(0, state[4]), 6)
@@ -340,7 +451,18 @@ def read(state: Vector, board: Board) -> None:
             board[row + place] = min(max(0, sign * min(max(-15, state[6 + point]), 15)), left)
             left -= board[row + place]
         board[row] = left
-    if board[0] != 0:
+    if len(board) > _MATCH:
+        for player in range(2):
+            score = max(0, state[35 + player])
+            board[_SCORES + player] = min(score, board[_MATCH] - 1) if board[1] == 0 else score
+        board[_CUBE] = min(max(1, state[37]), 2 * MOST_POINTS)
+        board[_OWNER], board[_PART] = min(max(0, state[38]), 2), min(max(0, state[39]), 2)
+        may_decide = board[0] != 0 and board[1] == 0
+        board[_DECISION] = min(max(0, state[40]), 2) if may_decide else _NO_DECISION
+    if is_decision(board):
+        board[_ROLLER] = board[0] if board[_DECISION] == _ROLL_OR_DOUBLE else 3 - board[0]
+        board[_DICE_HIGH] = board[_DICE_LOW] = board[_SECOND] = 0
+    elif board[0] != 0:
         board[_ROLLER] = board[0]
         if board[1] == 0:
             board[_DICE_HIGH], board[_DICE_LOW] = max(1, board[3]), max(1, board[4])
@@ -426,31 +548,50 @@ class Backgammon(KernelGame):
         "each number moves a checker by that many points; equal numbers count twice. A point with "
         "two checkers of the opponent is closed; a single one there is hit, goes to the bar, and "
         "has to enter again before other checkers move. Both numbers must be used if possible, "
-        "otherwise the higher one. Gammons and doubling do not count: a match is one point."
+        "otherwise the higher one. A match of one point is one game, without gammons and doubling. "
+        "In a match of more points, a game counts the number on the doubling cube: twice if the "
+        "loser has borne off no checker (a gammon), and three times if one of them is still on the "
+        "bar or among the winner's last six points (a backgammon). Before a roll, a player may "
+        "double the cube, unless the opponent owns it: the opponent takes it and owns it, or drops "
+        "it and loses the game. Nobody doubles in the Crawford game, the first one after a player "
+        "lacks one point."
     )
     groups = ("classics",)
     first_steps = (
         "Click a checker and then the point to which it goes, for each number of the dice. 8/5 "
         "is a move from the point 8 to 5; points are numbered by the way that is left. Two "
         "checkers on a point are safe; make such points in a row to block the opponent, and "
-        "avoid single checkers that can be hit."
+        "avoid single checkers that can be hit. In a match of several points, double when you are "
+        "well ahead, and drop a double if you would win fewer than one game in four."
     )
+    variants: ClassVar = {
+        f"points={points}": f"A match of {points} points, with the doubling cube and gammons."
+        for points in (3, 7)
+    }
 
     kernels = Kernels(legal, play, playout, write, read, chances=chances, inputs=inputs)
     num_inputs, most_inputs = 2 * _OF_BOTH, 2 * CHECKERS
 
-    def __init__(self) -> None:
-        points = [0] * 24
+    def __init__(
+        self,
+        points: Annotated[
+            int, Option("points of the match; more than 1 with the cube", ge=1, le=MOST_POINTS)
+        ] = 1,
+    ) -> None:
+        self.points = points
+        is_long = points > 1
+        board = [0] * 24
         for place, count in START.items():
-            points[24 - place] += count
-            points[place - 1] -= count
+            board[24 - place] += count
+            board[place - 1] -= count
         super().__init__(
-            first=(0, 0, 0, 0, 0, 0, *points),
-            board=_TURNS + 1,
-            state=35,
-            actions=PASS + 1,
-            # A turn has a roll and two actions at most. The rest is room for `playout`.
-            plies=3 * TURNS + 2 * _WAYS,
+            {_MATCH: points} if is_long else {},
+            (0, 0, 0, 0, 0, 0, *board, *([0] * 7 + [1] if is_long else [])),
+            board=_WORDS if is_long else _MATCH,
+            state=41 if is_long else 35,
+            actions=DROP + 1 if is_long else PASS + 1,
+            # A turn has a roll, two actions, and two of the cube. The rest is room for `playout`.
+            plies=(5 if is_long else 3) * TURNS * points + 2 * _WAYS,
         )
 
     def checkers(self, state: State, player: int) -> tuple[int, ...]:
@@ -460,6 +601,10 @@ class Backgammon(KernelGame):
         if player == 1:
             points.reverse()
         return (state[31 + player], *points, state[29 + player])
+
+    def decides(self, state: State) -> bool:
+        """Return whether the player to move decides about the cube."""
+        return self.points > 1 and state[40] != _NO_DECISION
 
     def pips(self, state: State, player: int) -> int:
         """Return the sum of the distances of a player's checkers to the end."""
@@ -471,6 +616,8 @@ class Backgammon(KernelGame):
                 return ""
             name = f"{_HIGH[action]}{_LOW[action]}"
             return name[::-1] if state[2] == 0 and action % 2 == 0 else name
+        if action > PASS:
+            return _CUBE_NAMES.get(action, "")
         return self._spelled(self.steps(state, action)) or "pass"
 
     def parse_action(self, state: State, text: str) -> int:
@@ -492,7 +639,7 @@ class Backgammon(KernelGame):
 
         The bar may be 25, and off the board 0. The checkers may come in any order.
         """
-        if state[0] == 0:
+        if state[0] == 0 or self.decides(state):
             return (self.parse_action(state, text),)
         written = text.lower().replace("bar", "25").replace("off", "0")
         if written in ("pass", ""):
@@ -598,9 +745,20 @@ class Backgammon(KernelGame):
 
     def _note(self, state: State) -> str:
         high, low = state[3:5]
-        rolled = f"second half of {high}-{low}" if state[5] else f"dice {high}-{low}"
-        pips = f"pips {self.pips(state, 1)}-{self.pips(state, 2)}"
-        return f"{rolled}, {pips}" if high else pips
+        found = [f"pips {self.pips(state, 1)}-{self.pips(state, 2)}"]
+        if high:
+            rolled = f"second half of {high}-{low}" if state[5] else f"dice {high}-{low}"
+            found.insert(0, rolled)
+        if self.points > 1:
+            first, second, cube, owner, part, decision = state[35:]
+            found.append(f"score {first}-{second} of {self.points}")
+            if part == CRAWFORD:
+                found.append("Crawford game")
+            else:
+                found.append(f"cube {cube}" + f" of player {owner}" * (owner > 0))
+            if decision == _TAKE_OR_DROP:
+                found.append(f"doubled to {2 * cube}")
+        return ", ".join(found)
 
     def _dice(self, state: State) -> tuple[int, ...]:
         """Return the dice of the player to move: four of a double, two of them used at its end."""
@@ -615,13 +773,13 @@ class Backgammon(KernelGame):
     def _clicks(self, state: State) -> dict[int, tuple[int, ...]]:
         """Return for each action of a player its moves of checkers, as pairs of cells."""
         legal = self.legal_actions(state)
-        if state[0] == 0:
+        if state[0] == 0 or self.decides(state):
             return dict.fromkeys(legal, ())
         return {action: _cells(state[0], self.steps(state, action)) for action in legal}
 
     def ways(self, state: State) -> dict[int, tuple[tuple[int, ...], ...]]:
         """Return the other ways to each action: by the dice in another order, in one move, ..."""
-        if state[0] == 0 or state[1]:
+        if state[0] == 0 or state[1] or self.decides(state):
             return {}
         player, dice = state[0], {(state[3], state[4]), (state[4], state[3])}
         begin = self.checkers(state, player), self.checkers(state, 3 - player)

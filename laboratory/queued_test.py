@@ -37,7 +37,7 @@ from playout.laboratory.queue import (
     conditions_of,
 )
 from playout.laboratory.sources import Version, VersionSources
-from playout.laboratory.trial import Built, Laboratory, NotPlayed, verdict
+from playout.laboratory.trial import Built, Laboratory, NotPlayed, played_pairs, verdict
 from playout.protocol.messages import Fixture, Reason
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.spec_file import SpecFileError
@@ -279,7 +279,7 @@ class _Run:
             for each in Results(ledger).head_to_heads()
             if each.betting
         )
-        self._result = structs.replace(self._result, pairs=len(ledger.results), candidates=rows)
+        self._result = structs.replace(self._result, pairs=played_pairs(ledger), candidates=rows)
 
     def _write_reports(self, ledger: Ledger) -> None:
         report = Results(ledger).report(public=True)

@@ -58,7 +58,7 @@ def lines(progress: TournamentProgress, now: float, budget: int) -> Iterator[str
     both = progress.results.head_to_heads()
     left = _left(progress, now, budget)
     if len(both) > 1:
-        yield counted(len(progress.ledger.results), "pair") + left
+        yield counted(played_pairs(progress.ledger), "pair") + left
     names = [each.name for each in progress.ledger.spec.entrants]
     for each in both:
         yield _line(each, names[each.first], "" if len(both) > 1 else left)
@@ -75,9 +75,9 @@ def _line(both: HeadToHead, name: str, left: str) -> str:
     return "  ".join(parts) + left
 
 
-def _played(ledger: Ledger) -> int:
-    """Return the number of pairs that count: in a test without luck, those whose luck is known."""
-    return len(ledger.luck if ledger.spec.tests_without_luck else ledger.results)
+def played_pairs(ledger: Ledger) -> int:
+    """Return the number of pairs that count: of a test, those that its evidence counts."""
+    return ledger.race.pairs if ledger.race else len(ledger.results)
 
 
 def bar(log_e: float, bound: float) -> str:
@@ -91,7 +91,7 @@ def _left(progress: TournamentProgress, now: float, budget: int) -> str:
     pace = progress.matches_per_hour(now)
     if not pace:
         return ""
-    pairs = max(0, budget - len(progress.ledger.results))
+    pairs = max(0, budget - played_pairs(progress.ledger))
     return f"  at most {duration(2 * 3600 * pairs / pace)} left"
 
 
@@ -330,7 +330,8 @@ class Laboratory:
             if stored.tournaments():
                 before = stored_tournament(stored, None)
                 ledger = stored_ledger(before)
-                if before.ended or _played(ledger) >= budget:
+                ledger.most_pairs = budget
+                if before.ended or played_pairs(ledger) >= budget:
                     return ledger
                 spec, tournament = loads(before.created.spec), before.created.tournament
         request = RunRequest(
@@ -338,7 +339,8 @@ class Laboratory:
             tournament,
             notes=notes(spec),
             anyway=True,  # a version is the digest of its own files
-            is_enough=lambda ledger: _played(ledger) >= budget or is_enough(ledger),
+            most_pairs=budget,
+            is_enough=lambda ledger: played_pairs(ledger) >= budget or is_enough(ledger),
             at_once=estimate.concurrency(spec, cores) if cores else None,
             program="playout-lab",
             to_resume="the same command; it continues this test",
@@ -376,7 +378,7 @@ class Laboratory:
             key=lambda each: (names[each.first] == winner, each.betting and each.betting.log_e),
         )
         return self.journal.put(
-            trial, best.elo, state=state, winner=winner, pairs=len(ledger.results)
+            trial, best.elo, state=state, winner=winner, pairs=played_pairs(ledger)
         )
 
     def version(self, trial: VersionTest, place: int, repository: GitRepository | None) -> Version:
@@ -397,7 +399,7 @@ class Laboratory:
 def verdict(trial: VersionTest, ledger: Ledger) -> str:
     """Return the verdict of a decided test in a sentence."""
     base, *candidates = names = [each.name for each in ledger.spec.entrants]
-    pairs = f"test {trial.number}, {counted(len(ledger.results), 'pair')}"
+    pairs = f"test {trial.number}, {counted(played_pairs(ledger), 'pair')}"
     if trial.state == "stronger":
         return f"{trial.winner} is stronger than {base} ({pairs})"
     if trial.state == "not stronger":
@@ -406,7 +408,9 @@ def verdict(trial: VersionTest, ledger: Ledger) -> str:
     withdrawn = [names[place] for place in ledger.withdrawn]
     if withdrawn:
         why = f"{', '.join(withdrawn)} crashed again and again"
-    elif ledger.is_decided:
+    elif ledger.most_pairs is not None and played_pairs(ledger) >= ledger.most_pairs:
+        why = "a larger --pairs continues it"
+    elif ledger.race and ledger.race.is_over:
         why = "the matches repeat themselves: more openings are needed"
     elif ledger.over:
         why = "the server has ended its matches, as without an evaluation: use other conditions"

@@ -48,6 +48,7 @@ class LinesClient(EngineClient):
             self._answer(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
+        self.process.discard()  # a second answer to the position before
         given = self.time.left(limit)
         self.process.send(self._line(position, given))
         self._is_thinking = True

@@ -1,7 +1,7 @@
 """The text of SGF files (https://www.red-bean.com/sgf/): properties, game trees and points.
 
 Names of properties in files of FF[1] to FF[3] may have small letters, which do not count: `SiZe` is
-`SZ`, and `Black` is `B`.
+`SZ`, and `Black` is `B`. Some programs write `sz` and `BLACK`, which are read, too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ from playout.protocol.text_files import TextFileError, lines_of
 LETTERS = string.ascii_letters
 _PROPERTY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*(?=\[)")
 _SMALL = re.compile("[a-z]+")
+#: Names of older files, which some programs write without capital letters or with them only.
+_LONG = {
+    "black": "B", "white": "W", "addblack": "AB", "addwhite": "AW", "addempty": "AE", "size": "SZ",
+    "komi": "KM", "handicap": "HA", "player": "PL", "game": "GM",
+}  # fmt: skip
 _CHARSET = re.compile(rb"CA\s*\[\s*([A-Za-z0-9_-]{1,20})\s*\]")
 #: The encodings of files that do not name theirs, if their letters above ASCII come in pairs.
 _ASIAN = "gb18030"
@@ -93,7 +98,7 @@ def items(text: str) -> Iterator[str | SgfProperty]:
                 at = value.end()
             if not values:
                 raise SgfError(start, f"the value of {found[1]} is not closed by ']'")
-            yield SgfProperty(start, _SMALL.sub("", found[1]) or found[1], tuple(values))
+            yield SgfProperty(start, _short_name(found[1]), tuple(values))
             line += text.count("\n", place, at)
             place = at
             continue
@@ -109,6 +114,11 @@ def items(text: str) -> Iterator[str | SgfProperty]:
         place += 1
     if depth:
         raise SgfError(line, "a game that is not closed by ')'")
+
+
+def _short_name(name: str) -> str:
+    """Return the name of a property as FF[4] writes it."""
+    return _LONG.get(name.lower()) or _SMALL.sub("", name) or name.upper()
 
 
 def column_and_row(point: str) -> tuple[int, int] | None:

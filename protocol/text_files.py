@@ -25,6 +25,7 @@ _END_OF_FILE = "\x1a"
 _PAIR = re.compile(rb"[\x80-\xff]{2,}")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _MOST_PAIRED = 0.2
+_UNKNOWN = "is in an encoding that cannot be recognized: save it as UTF-8"
 
 
 class TextFileError(ValueError):
@@ -80,8 +81,10 @@ def _unmarked(data: bytes) -> list[tuple[bytes, str]]:
 def _of_8_bits(data: bytes, *, names_matter: bool) -> str:
     paired = sum(len(each) for each in _PAIR.findall(data))
     if names_matter and paired > _MOST_PAIRED * len(_HIGH.findall(data)):
-        raise TextFileError("is in an encoding that cannot be recognized: save it as UTF-8")
+        raise TextFileError(_UNKNOWN)
     try:
         return data.decode("cp1252")
     except UnicodeDecodeError:
+        if names_matter:  # a letter of DOS or of the first Macintosh
+            raise TextFileError(_UNKNOWN) from None
         return data.decode("latin-1")

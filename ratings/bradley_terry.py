@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
 
@@ -46,6 +46,8 @@ AVERAGE: Final = 1500.0
 #: The standard deviation, in Elo, of the difference between two versions of an account that follow
 #: each other, before any match of the new one.
 STEP: Final = 200.0
+#: Steps in which ratings without luck and the variance of points without luck are fitted in turns.
+_VARIANCE_STEPS: Final = 4
 #: Newton's method ends at this change of the logarithms of odds, or after this many steps.
 _CHANGE, _STEPS = 1e-9, 100
 #: The relative rounding error of the logarithm of the likelihood.
@@ -62,8 +64,8 @@ class Outcomes(NamedTuple):
     second: int = 0
 
 
-#: The results for each (first mover, second mover).
-OutcomeCounts = Mapping[tuple[int, int], Outcomes]
+#: The results for each (first mover, second mover); the fit of points without luck weights them.
+OutcomeCounts = Mapping[tuple[int, int], Outcomes | tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Ratings:
     `elo` and `error`, the 95 % half-width, of each player are relative to the anchor; `los[i][j]`
     is the probability that i is stronger than j. `first_move` is the value of the first move.
     `tie_share` is the share of ties between equals, without advantage, and `tie` the odds of that
-    against a win of one of the two as Elo; None if nothing was tied.
+    against a win of one of the two as Elo; None if nothing was tied. `without_luck` has the ratings
+    from points without luck, None if the luck of no match is known.
     """
 
     elo: tuple[float, ...]
@@ -83,6 +86,25 @@ class Ratings:
     first_move_error: float
     tie: float | None
     tie_share: float
+    without_luck: Ratings | None = None
+
+
+class PointsWithoutLuck(NamedTuple):
+    """Sums over some matches: of the first mover's points less its luck, and of their squares."""
+
+    matches: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def add(self, points: float) -> PointsWithoutLuck:
+        """Return the sums with those of one more match."""
+        return PointsWithoutLuck(
+            self.matches + 1, self.total + points, self.squares + points * points
+        )
+
+
+#: The points without luck for each (first mover, second mover).
+MeasuredPoints = Mapping[tuple[int, int], PointsWithoutLuck]
 
 
 def count_outcomes(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Outcomes]:
@@ -140,6 +162,37 @@ def rate(
     )
 
 
+def rate_without_luck(
+    players: int,
+    measured: MeasuredPoints,
+    *,
+    similar: Sequence[tuple[int, int]] = (),
+    similar_within: float = SPREAD,
+) -> Ratings:
+    """Rate players 0, 1, ... `players` - 1 relative to their average, by points without luck.
+
+    The arguments are those of `rate`. The variance of points is the same multiple of that of
+    results without ties in all matches. It is estimated as if one more match for each fitted
+    number had the variance of a result, so that error bars after few matches are too wide rather
+    than too narrow.
+    """
+    ratio = 1.0
+    for _ in range(_VARIANCE_STEPS):
+        counts = {
+            movers: (each.total / ratio, 0.0, (each.matches - each.total) / ratio)
+            for movers, each in measured.items()
+        }
+        found = rate(players, counts, similar=similar, similar_within=similar_within)
+        squares = usual = (players + 1) / 4
+        for (one, other), each in measured.items():
+            ahead = found.elo[one] - found.elo[other] + found.first_move
+            share = 1 / (1 + 10 ** (-ahead / 400))
+            squares += each.squares - share * (2 * each.total - each.matches * share)
+            usual += each.matches * share * (1 - share)
+        ratio = squares / usual
+    return found
+
+
 class _Model:
     """The logarithm of the likelihood and of the prior.
 
@@ -151,7 +204,7 @@ class _Model:
         """`precision`: the inverse covariance of the ratings in the prior."""
         self._players = players
         rows = [*counts.values(), IMAGINED]
-        self.tied = any(each.ties for each in counts.values())
+        self.tied = any(ties for _, ties, _ in counts.values())
         self._counts = np.array(rows, dtype=np.float64).T
         if not self.tied:
             self._counts[1] = 0
@@ -172,7 +225,7 @@ class _Model:
     def height(self, at: Floats) -> float:
         """The logarithm of the likelihood and of the prior."""
         logs = self._log_odds(at)
-        seen = self._counts > 0
+        seen = self._counts != 0
         likelihood = np.sum(self._counts[seen] * (logs - logsumexp(logs, axis=0))[seen])
         return float(likelihood - at @ self._prior @ at / 2)
 
@@ -262,17 +315,26 @@ def _tuple(numbers: Floats) -> tuple[float, ...]:
 class RatingProblem:
     """The results of versions 0, 1, ... `versions` - 1, to be rated.
 
-    `successions`: pairs of a version and the version of the same account before it.
+    `successions`: pairs of a version and the version of the same account before it. `measured`: the
+    points of matches whose luck is known.
     """
 
     versions: int
     counts: OutcomeCounts
     successions: tuple[tuple[int, int], ...]
+    measured: MeasuredPoints = field(default_factory=dict)
 
 
 def solve(problem: RatingProblem) -> Ratings:
     """Return the ratings relative to their average: in milliseconds, for hundreds in seconds."""
-    return rate(problem.versions, problem.counts, similar=problem.successions, similar_within=STEP)
+    players, similar = problem.versions, problem.successions
+    found = rate(players, problem.counts, similar=similar, similar_within=STEP)
+    if not problem.measured:
+        return found
+    without_luck = rate_without_luck(
+        players, problem.measured, similar=similar, similar_within=STEP
+    )
+    return replace(found, without_luck=without_luck)
 
 
 # A new version of a player against the one before: the difference, and how certain it is.

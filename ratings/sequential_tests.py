@@ -358,6 +358,11 @@ class Race:
         self.add(candidate, share, repeated=repeated, without_luck=without[0] if without else None)
 
     @property
+    def pairs(self) -> int:
+        """The number of pairs of all candidates."""
+        return sum(each.pairs for each in self.processes.values())
+
+    @property
     def is_over(self) -> bool:
         """Whether a candidate is stronger, or no candidate is open."""
         states = {each.state for each in self.processes.values()}

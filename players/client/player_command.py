@@ -111,6 +111,15 @@ class _Names(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         return other.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of this command. Raises UsageError for options before another command."""
+        name = self.make_parser(context).parse_args(list(args))[0].get("game")
+        if name in COMMANDS:
+            command = f"{context.command_path} {name}"
+            text = f"options before {name} have no effect on it; its own are shown by:"
+            raise click.UsageError(f"{text} {command} --help", context)
+        return super().parse_args(context, args)
+
     def invoke(self, context: click.Context) -> Any:
         """Invoke the command of the context."""
         if context.command is not self:

@@ -5,6 +5,7 @@ This is the home of these templates; `playout-lab new` adds its files to a bot o
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -214,7 +215,7 @@ def new_bot(folder: Path, game: str) -> None:
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     write(folder, bot_files(loaded, plugins.as_argument(loaded)))
-    click.echo(f"Wrote {folder}: a bot for {loaded}. Next: cd {folder}, and see README.md")
+    click.echo(f"Wrote {folder}: a bot for {loaded}. {_next(folder)}")
 
 
 @click.command("new-game", epilog="\b\nExample:\n  playout-player new-game my_game")
@@ -222,7 +223,11 @@ def new_bot(folder: Path, game: str) -> None:
 def new_game(folder: Path) -> None:
     """Write the files of a new game into FOLDER: it can be played at once."""
     write(folder, game_files())
-    click.echo(f"Wrote {folder}: a game. Next: cd {folder}, and see README.md")
+    click.echo(f"Wrote {folder}: a game. {_next(folder)}")
+
+
+def _next(folder: Path) -> str:
+    return f"Next: cd {shlex.quote(str(folder))}, and see README.md"
 
 
 #: The subcommands of `playout-player`, which take the place of its argument GAME.

@@ -94,7 +94,7 @@ class GnubgClient(EngineClient):
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Raises SpecError for other games than backgammon."""
-        if not isinstance(game, Backgammon):
+        if not isinstance(game, Backgammon) or game.points > 1:
             raise SpecError(f"the engine {config.name} plays backgammon, not {game}")
         self._backgammon = game
         #: The position at a second half of a double, and the move that was planned for it.

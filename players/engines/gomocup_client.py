@@ -160,8 +160,10 @@ class GomocupClient(EngineClient):
     def _begin(self, deadline: float) -> None:
         """Start an empty board."""
         self._send(f"START {self._size}")
-        if not _OK.fullmatch(said := self._answer(deadline, [])):
-            raise self.process.fault(f"has answered {said[:100]!r}, not OK")
+        while not _OK.fullmatch(said := self._answer(deadline, [])):
+            self.process.unused(said)  # the rest of an answer to ABOUT
+            if not self.process.can_be_read(min(deadline, time.monotonic() + BANNER_S)):
+                raise self.process.fault(f"has answered {said[:100]!r}, not OK")
         is_exact = spec.parse(str(self.game)).options.get("exact") == "true"
         self._inform({"rule": 1 if is_exact else 0, "game_type": 1})
         self._inform(self.config.options)
@@ -223,11 +225,12 @@ class GomocupClient(EngineClient):
         while True:
             line = self.process.line(deadline).strip()
             kind, _, text = line.partition(" ")
+            kind = kind.upper().rstrip(":")
             if _REFUSAL.match(line):
                 raise self.process.fault(f"has answered {line[:100]!r}")
-            if kind.upper() == "MESSAGE":
+            if kind == "MESSAGE":
                 messages.append(text)
-            elif line and kind.upper() != "DEBUG" and not self._is_about(line):
+            elif line and kind != "DEBUG" and not self._is_about(line):
                 return line
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:

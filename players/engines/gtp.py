@@ -482,7 +482,7 @@ def analysis(
             order = float(values.get("order", "inf"))
         except (KeyError, ValueError):
             continue
-        if action is not None and 0 <= win_rate <= 1:
+        if action is not None and visits and 0 <= win_rate <= 1:
             variation = _VARIATION.search(text)
             names = variation[1].split()[:_LONGEST] if variation else ()
             stats = ActionStats(action, visits, visits * win_rate)

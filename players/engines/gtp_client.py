@@ -64,7 +64,7 @@ class GtpClient(EngineClient):
                    if name not in self._commands]  # fmt: skip
         if missing:
             raise self.process.fault(f"has no command {missing[0]} among its list_commands")
-        names = [self._ask(each, deadline) for each in ("name", "version")]
+        names = [self._tell(each, deadline) for each in ("name", "version")]
         self.title = " ".join(filter(None, (" ".join(each.split()) for each in names)))
         self._set_options(self.config.options, deadline)
         self._ask(f"boardsize {self._board.vertices.rows}", deadline)
@@ -111,7 +111,7 @@ class GtpClient(EngineClient):
         if report:
             lines = said.splitlines()
             played = next((line for line in reversed(lines) if line.startswith("play ")), "")
-            said = played.removeprefix("play ")
+            said = (played or lines[-1]).removeprefix("play ")
         action = self._action(said, position)
         self._told = (*position.moves, action)
         return PlayResult(action, of_move(infos[-1], action) if infos else None)
@@ -201,11 +201,11 @@ class GtpClient(EngineClient):
         if not self._time_settings:
             self._time_settings = gtp.time_settings(clock, self._commands)
             if self._time_settings:
-                self._ask(self._time_settings, self.ping_deadline())
+                self._tell(self._time_settings, self.ping_deadline())
         if "time_left" in self._commands:
             for each in (3 - seat, seat):
                 left = gtp.time_left(clock, clock.left[each - 1], self._time_settings)
-                self._ask(f"time_left {_letter(each)} {left}", self.ping_deadline())
+                self._tell(f"time_left {_letter(each)} {left}", self.ping_deadline())
 
     # Commands.
 
@@ -217,6 +217,14 @@ class GtpClient(EngineClient):
                 raise self.unknown("command", command, self._commands)
             shown = str(value).lower() if isinstance(value, bool) else value
             self._ask(f"{command} {shown}".rstrip(), deadline)
+
+    def _tell(self, command: str, deadline: float) -> str:
+        """Send a command without which a match goes on; "" if the engine refuses it."""
+        try:
+            return self._ask(command, deadline)
+        except GtpRefusal as refusal:
+            self.process.unused(refusal.what)
+            return ""
 
     def _ask(
         self, command: str, deadline: float, handle: Callable[[str], None] | None = None

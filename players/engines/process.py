@@ -182,6 +182,7 @@ class EngineProcess:
     def _taken(self, end: int) -> str:
         """Return the pending line that ends there, and remove it."""
         text = self._pending[:end].decode(errors="replace").rstrip("\r")
+        text = text.removeprefix("\ufeff")  # .NET begins its output with a byte order mark
         text = _LONG_NUMBER.sub(_LARGEST, text)
         del self._pending[: end + 1]
         self._said = text if text.strip() else self._said

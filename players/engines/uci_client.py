@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import threading
@@ -29,6 +30,12 @@ _FIRST = ("Threads", "Hash")
 _UNLIMITED_S = 1.0
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _MATE = 10_000
+#: The names of values in a line of a search, which end a variation.
+_KEYWORDS = (
+    *("score", "cp", "mate", "lowerbound", "upperbound", "wdl", "depth", "seldepth", "multipv"),
+    *("time", "nodes", "nps", "hashfull", "tbhits", "sbhits", "cpuload", "currmove"),
+    *("currmovenumber", "currline", "refutation", "string"),
+)
 #: Most moves of a principal variation.
 _LONGEST = 60
 
@@ -68,7 +75,9 @@ def parse_info(line: str) -> UciInfo | None:
     if words[:1] != ["info"] or "pv" not in words:
         return None
     at = words.index("pv")
-    values, variation = words[1:at], words[at + 1 :]
+    end = next((n for n in range(at + 1, len(words)) if words[n] in _KEYWORDS), len(words))
+    variation = words[at + 1 : end]
+    values = [*words[1:at], *itertools.takewhile("string".__ne__, words[end:])]
     if "score" not in values or {"string", "lowerbound", "upperbound"} & {*values}:
         return None
     found = dict(pairwise(values))

@@ -34,7 +34,7 @@ _MOVE = re.compile(r"(?:move|[Mm]y move is ?:?|\d+\.? *\.\.\.) +(\S+)")
 #: depth may have a mark, such as `+` for a bound.
 _THOUGHT = re.compile(r"\s*([0-9]{1,9})(\S?)\s+([+-]?[0-9]{1,15})\s+\d+\s+([0-9]{1,30})\s(.*)")
 #: Marks of a bound at the end of a variation.
-_BOUNDS = ("!", "?", "++", "--", " +", " -")
+_BOUNDS = ("!", "?", "++", "--", " +", " -", " <", " >", " <=", " >=", " fl", " fh")
 _REFUSED_MOVE = re.compile(r"Illegal move\b.*|Illegal position\b.*", re.IGNORECASE)
 _ERROR = re.compile(r"Error\b[^(:]*(?:\(.*?\))?\s*:?\s*(.*)", re.IGNORECASE)
 #: The commands without which an engine has another position, or does not move.
@@ -99,12 +99,13 @@ class XboardClient(EngineClient):
                 self._announced(name, quoted or bare)
 
     def _announced(self, name: str, value: str) -> None:
-        """Note a feature, and accept it."""
+        """Note a feature, and accept it, except moves as `Nf3`: they are sent as `g1f3`."""
         if name == "option":
             self._options.append(value.partition(" -")[0])
         else:
             self._features[name] = value
-        self.process.send(f"accepted {name}")
+        is_rejected = name == "san" and value != "0"
+        self.process.send(f"{'rejected' if is_rejected else 'accepted'} {name}")
 
     def _option(self, name: str, value: object) -> str:
         """Return the command that sets an option. Raises EngineError for an unknown one."""
@@ -187,6 +188,8 @@ class XboardClient(EngineClient):
             minutes, seconds = divmod(int(clock.start.main_s), 60)
             self.process.send(f"level 0 {minutes}:{seconds:02} {int(clock.gain_s)}")
             self._has_time_control = True
+        if self._features.get("time") == "0":
+            return
         for command, each in (("time", seat), ("otim", 3 - seat)):
             left_s = clock.left[each - 1].main_s - clock.overhead_s
             self.process.send(f"{command} {max(1, int(100 * left_s))}")
@@ -282,7 +285,7 @@ def thought_of(line: str) -> Thought | None:
     # Newer engines have more numbers before the variation, and a tab.
     words = rest.rpartition("\t")[2].split()
     moves = [each for each in words if not _COUNTS.fullmatch(each)]
-    if mark in ("+", "-") or not moves or f" {words[-1]}".endswith(_BOUNDS):
+    if mark in ("+", "-") or not moves or f" {words[-1].lower()}".endswith(_BOUNDS):
         return None
     first = re.sub(r"^\d+\.+", "", moves[0])
     info = Info(simulations=counted(int(nodes)), depth=int(depth), win_rate=win_rate(int(score)))

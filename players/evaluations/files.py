@@ -18,6 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from playout.commands.durable_files import write_atomically
+from playout.commands.text import beginning
 from playout.games import Game
 from playout.games.core.plugins import as_argument
 from playout.players.evaluations.perceptron import Perceptron
@@ -29,6 +30,8 @@ MOST_BYTES = 1 << 20
 SHIPPED = "shipped"
 #: Maximum number of bytes of an unpacked file.
 _MOST_UNPACKED = 64 << 20
+#: Maximum number of characters of a library's error that are shown.
+_LONGEST_FAULT = 200
 #: Maximum weight: the hyperbolic tangent of more is 1.
 _GREATEST = 100.0
 #: Maximum number of hidden units of a net.
@@ -101,7 +104,8 @@ def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, 
     except EvaluationError:
         raise
     except Exception as error:  # of zip, numpy and JSON
-        raise EvaluationError(f"{path} cannot be read ({error}); expected {_KIND}") from error
+        fault = beginning(str(error), _LONGEST_FAULT)
+        raise EvaluationError(f"{path} cannot be read ({fault}); expected {_KIND}") from error
     if card.game != str(game):
         raise EvaluationError(f"{path} is for {card.game}, not for {game}")
     return fields, card

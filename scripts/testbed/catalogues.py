@@ -40,11 +40,13 @@ def data_lines(
 
 _METHODS = [
     ("**.html", "jinja2"),
+    ("**.xml", "jinja2"),
     ("**.js", "javascript"),
     ("**.py", "python"),
     ("languages/data.txt", f"{__name__}:{data_lines.__name__}"),
 ]
-_OPTIONS = {"**.html": {"trimmed": "true", "newstyle_gettext": "true", "silent": "false"}}
+_JINJA = {"trimmed": "true", "newstyle_gettext": "true", "silent": "false"}
+_OPTIONS = {"**.html": _JINJA, "**.xml": _JINJA}
 
 
 def extracted() -> Catalog:

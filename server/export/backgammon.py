@@ -86,7 +86,7 @@ def suits(game: Game) -> bool:
 
 
 def _rules(game: Game) -> Backgammon | None:
-    """Return a game of backgammon with its own methods, and None for another game.
+    """Return a match of one point with its own methods, and None for another game.
 
     The module is imported for such a game only: it compiles its rules, and commands print their
     help without them.
@@ -95,7 +95,7 @@ def _rules(game: Game) -> Backgammon | None:
         return None
     from playout.games.backgammon import Backgammon
 
-    return game if isinstance(game, Backgammon) else None
+    return game if isinstance(game, Backgammon) and game.points == 1 else None
 
 
 def turns(stored: StoredMatch) -> list[Turn]:

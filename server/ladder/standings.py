@@ -14,7 +14,6 @@ from playout.ratings.bradley_terry import (
     error_of_its_own,
     matches_needed,
 )
-from playout.ratings.luck import interval_of
 from playout.server.ladder.state import LadderState
 
 #: A rating with a larger error, in Elo, is provisional: for about 25 matches.
@@ -27,8 +26,8 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
     `provisional`: the error of the rating is large. `present`: it is connected or plays. `retired`:
     the account has entered with another version since. `unplayed`: the matches in which it never
     made a first move, with or without result, and `unplayed_share` their share of its matches.
-    `without_luck` is its share of the points less its luck, in games with rolls, and
-    `without_luck_error` half of the 95 % interval.
+    `without_luck` and `without_luck_error` are the rating and its error from points without luck,
+    in games with rolls; None until the luck of a match is known.
     """
 
     name: str
@@ -127,8 +126,7 @@ def _standing(
     ladder: LadderState, index: int, name_of: Callable[[str], str], present: bool
 ) -> LadderStanding:
     entry = ladder.entries[index]
-    known = entry.measured
-    found = interval_of(known.matches, known.mean, known.squares)
+    without_luck = entry.without_luck
     return LadderStanding(
         name=name_of(entry.player.account),
         version=entry.player.version,
@@ -144,8 +142,8 @@ def _standing(
         unplayed=entry.unplayed,
         unplayed_share=round(entry.unplayed_share, 4),
         last_at=entry.last_at,
-        without_luck=round(found.mean, 4) if known.matches else None,
-        without_luck_error=None if found.high is None else round(found.high - found.mean, 4),
+        without_luck=round(AVERAGE + without_luck[0], 1) if without_luck else None,
+        without_luck_error=round(without_luck[1], 1) if without_luck else None,
     )
 
 

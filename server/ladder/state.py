@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from playout.games import RETURNS, TIE
-from playout.ratings.bradley_terry import Outcomes, RatingProblem, Ratings
+from playout.ratings.bradley_terry import (
+    Outcomes,
+    PointsWithoutLuck,
+    RatingProblem,
+    Ratings,
+)
 from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
 
 #: The factor by which the matches of a player grow between two points of its history.
@@ -81,22 +86,6 @@ class StoredLadder(NamedTuple):
     luck: Sequence[StoredLuck] = ()
 
 
-@dataclass
-class _WithoutLuck:
-    """The number of matches, and the mean and the squares of deviations of points without luck."""
-
-    matches: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    def add(self, points: float) -> None:
-        """Add the points of a match less its luck (Welford 1962, Technometrics 4:419-420)."""
-        self.matches += 1
-        deviation = points - self.mean
-        self.mean += deviation / self.matches
-        self.squares += deviation * (points - self.mean)
-
-
 @dataclass(eq=False)
 class LadderEntry:
     """A player on the ladder, its results so far, and its rating relative to the average.
@@ -104,8 +93,8 @@ class LadderEntry:
     `previous` is the index of the account's previous version. `since` is the number of the ladder's
     match after which it was free. Without rated matches, `error` is None. `noted` is the number of
     its matches at the last point of its history. It never made a first move in `unplayed` matches,
-    of which `void` have no result, and the others are lost. `measured` has the numbers of its
-    matches whose luck is known.
+    of which `void` have no result, and the others are lost. `without_luck` are its rating and error
+    from points without luck, None if they are not known.
     """
 
     player: LadderPlayer
@@ -120,7 +109,7 @@ class LadderEntry:
     noted: int = 0
     unplayed: int = 0
     void: int = 0
-    measured: _WithoutLuck = field(default_factory=_WithoutLuck)
+    without_luck: tuple[float, float] | None = None
 
     @property
     def matches(self) -> int:
@@ -155,11 +144,15 @@ class LadderState:
         #: The entries of each account.
         self._of_account: dict[str, list[LadderEntry]] = {}
         self._counts: dict[tuple[int, int], Outcomes] = {}
+        #: The points of the first mover less its luck, for each two players.
+        self._measured: dict[tuple[int, int], PointsWithoutLuck] = {}
         self._met: dict[Meeting, int] = {}
         self._owed: deque[OwedMatch] = deque(maxlen=_OWED)
         self._rated: _Rated | None = None
         #: The indices of the players in the last problem, and its number of matches.
         self._asked: tuple[tuple[int, ...], int] = (), 0
+        #: Whether results or luck were counted since then.
+        self._is_changed = False
 
     def index_of(self, player: LadderPlayer) -> int:
         """Return the index of a player, which is added as its account's latest if it is new."""
@@ -208,6 +201,7 @@ class LadderState:
         """Count matches with the same result; the first player had the first move."""
         first, second = self.index_of(players[0]), self.index_of(players[1])
         self.matches += matches
+        self._is_changed = True
         before = self._counts.get((first, second), Outcomes())
         won, tied, lost = (matches * (winner == each) for each in (1, TIE, 2))
         self._counts[first, second] = Outcomes(
@@ -223,9 +217,10 @@ class LadderState:
 
     def count_luck(self, stored: StoredLuck) -> None:
         """Count the luck of a match whose result was counted before."""
-        points = RETURNS[stored.winner][0] - stored.luck
-        for player, share in zip(stored.players, (points, 1 - points), strict=True):
-            self.entries[self.index_of(player)].measured.add(share)
+        movers = self.index_of(stored.players[0]), self.index_of(stored.players[1])
+        before = self._measured.get(movers, PointsWithoutLuck())
+        self._measured[movers] = before.add(RETURNS[stored.winner][0] - stored.luck)
+        self._is_changed = True
 
     def count_unplayed(self, player: LadderPlayer, *, void: int, matches: int = 1) -> None:
         """Count matches in which a player never made a first move, `void` of them without result.
@@ -295,9 +290,10 @@ class LadderState:
     # Ratings.
 
     def problem(self) -> RatingProblem | None:
-        """Return the rating problem; None if no match was counted since the last call."""
-        if self._asked[1] == self.matches:
+        """Return the rating problem; None if nothing was counted since the last call."""
+        if not self._is_changed:
             return None
+        self._is_changed = False
         indices = tuple(index for index, each in enumerate(self.entries) if each.matches)
         number = {index: position for position, index in enumerate(indices)}
         self._asked = indices, self.matches
@@ -309,15 +305,19 @@ class LadderState:
                 for index in indices
                 if (before := self.played_before(index)) is not None
             ),
+            {(number[a], number[b]): each for (a, b), each in self._measured.items()},
         )
 
     def rated(self, ratings: Ratings) -> None:
         """Use the solution of the last problem."""
         indices, matches = self._asked
         self._rated = _Rated(indices, ratings, matches)
+        measured = ratings.without_luck
         for position, index in enumerate(indices):
-            self.entries[index].rating = ratings.elo[position]
-            self.entries[index].error = ratings.error[position]
+            entry = self.entries[index]
+            entry.rating, entry.error = ratings.elo[position], ratings.error[position]
+            if measured:
+                entry.without_luck = measured.elo[position], measured.error[position]
 
     def take_points(self) -> list[LadderEntry]:
         """Return the entries whose rating is a new point of their history.

@@ -150,7 +150,7 @@ def played(
     logs = LogFolder(None if choice.server else _logs_beside(choice.database))
     try:
         with busy("Preparing the server"):
-            server = _server(request.spec, choice, logs)
+            server = _server(request.spec, choice, logs, resumes=request.tournament is not None)
     except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
     address = (server.address.host, server.address.port)
@@ -231,14 +231,20 @@ def _stored_matches(url: str) -> FindMatch:
     return find
 
 
-def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Server:
-    """Return the chosen server. Raises UsageError, StorageError, LocalServerError."""
+def _server(
+    spec: TournamentSpec, choice: ServerChoice, logs: LogFolder, *, resumes: bool
+) -> _Server:
+    """Return the chosen server, for a new tournament or one that it `resumes`.
+
+    Raises UsageError, StorageError, LocalServerError.
+    """
     if choice.server:
         return _running_server(spec, choice.server, choice.name)
     if choice.database == "none":
         raise click.UsageError("a tournament needs a database: --database URL")
     local = [each.name for each in spec.entrants if each.player or each.command]
-    registration = _registration(choice, all_local=len(local) == len(spec.entrants))
+    all_local = len(local) == len(spec.entrants)
+    registration = _registration(choice, all_local=all_local)
     organizer = organizer_name(each.name for each in spec.entrants)
     tokens, accounts = new_tokens(organizer, local)
     prepare_database(choice.database)
@@ -251,6 +257,7 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
         registration=registration,
         http=choice.http,
         host=choice.host,
+        players_return=not (resumes and all_local),
     )
     return _Server(server, ServerAddress(*server.address, server.tls), organizer, tokens)
 

@@ -145,13 +145,15 @@ class LocalServer:
         registration: str,
         http: tuple[str, int] | None = None,
         host: str = HOST,
+        players_return: bool = True,
     ) -> None:
         """`http` is the address of its web pages; `registration`: "open", "guests" or "closed".
 
         It has these `accounts`; an account of its database that has or resembles one of their names
         is changed.
 
-        The `games` are loaded before it accepts connections.
+        The `games` are loaded before it accepts connections. Without `players_return`, others take
+        over the matches in its database at once, as the processes that have played them have ended.
 
         Port 0 stands for any free port. If other machines reach the `host`, the server uses TLS,
         with a certificate of its own. Raises LocalServerError if it cannot listen there.
@@ -164,6 +166,7 @@ class LocalServer:
         self._games = games
         self._accounts = msgspec.json.encode(accounts).decode()
         self._registration = registration
+        self._take_over_after_s = _TAKE_OVER_AFTER_S if players_return else 0.0
         self._kept = KeptChild(self._start, Restarts(_BACK_OFF, limit=_EXITS))
 
     @property
@@ -194,7 +197,9 @@ class LocalServer:
     def _start(self) -> Child:
         if self.http:  # another server may have taken the usual port since
             self.http = self.http[0], _page_port(*self.http)
-        return self._program().start(self._logs.of(_LOG))
+        program = self._program()
+        self._take_over_after_s = _TAKE_OVER_AFTER_S  # when it is started again, they reconnect
+        return program.start(self._logs.of(_LOG))
 
     def logged_in(self) -> None:
         """Note that the organizer has logged in, so that the server works."""
@@ -232,7 +237,7 @@ class LocalServer:
             *(word for game in self._games for word in ("--warm", game)),
             *("--registration", self._registration, "--accounts-on-input"),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
-            *("--take-over-after-s", str(_TAKE_OVER_AFTER_S), "--grace-s", "0"),
+            *("--take-over-after-s", str(self._take_over_after_s), "--grace-s", "0"),
             *(word for limit in _UNLIMITED for word in (limit, "0")),
         )
         return Program(words, own_environment(), death=signal.SIGTERM, secret=self._accounts)

@@ -36,9 +36,9 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 #: The columns of a roster, and what separates its cells.
 _COLUMNS = ("account", "team", "name")
 _NEEDED = "needs a first line with account, team, name"
-_SEPARATORS = (",", ";", "\t")
-_SEPARATOR = re.compile(r'"?sep=([,;\t])"?', re.IGNORECASE)
-_BLANK = " \t,;"
+_SEPARATORS = (",", ";", "\t", "|")
+_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?', re.IGNORECASE)
+_BLANK = " \t,;|"
 
 
 @dataclass(frozen=True)
@@ -339,20 +339,27 @@ def _roster(table: TomlTable, folder: Path) -> Mapping[str, Contestant] | None:
 def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the line and the cells of each row that is not empty, by their columns.
 
-    The text is CSV as spreadsheets of all countries write it: with commas, semicolons or tabs. A
-    line `sep=;` may name them. Raises csv.Error.
+    The text is CSV as spreadsheets of all countries write it: with commas, semicolons, tabs or
+    bars. A line `sep=;` may name them. Raises csv.Error.
     """
     before, lines = 0, text.split("\n")
     while before < len(lines) and not lines[before].strip(_BLANK):
         before += 1
     first = lines[before].strip() if before < len(lines) else ""
-    named = _SEPARATOR.fullmatch(first)
-    before += named is not None
-    between = named[1] if named else max(_SEPARATORS, key=re.sub('"[^"]*"', "", first).count)
+    chosen = _SEPARATOR.fullmatch(first)
+    before += chosen is not None
+    between = chosen[1] if chosen else max(_SEPARATORS, key=re.sub('"[^"]*"', "", first).count)
     source = io.StringIO("\n".join(lines[before:]), newline="")
     rows = csv.reader(source, delimiter=between, skipinitialspace=True, strict=True)
     columns: list[str] = []
-    for cells in rows:
+    while True:
+        try:
+            cells = next(rows)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            fault = f"cannot be read at line {before + rows.line_num}: {error}"
+            raise csv.Error(f"{fault}; every cell with quotes begins and ends with them") from None
         given = [cell.strip() for cell in cells]
         if not any(given):
             continue
@@ -364,8 +371,10 @@ def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
             raise csv.Error(
                 f"{where} for {len(columns)} columns: a text with {between!r} needs quotes"
             )
-        cells = [*given, *[""] * len(columns)]
-        yield before + rows.line_num, dict(zip(columns, cells, strict=False))
+        named = [*zip(columns, [*given, *[""] * len(columns)], strict=False)]
+        if any(cell for name, cell in named if not name):
+            raise csv.Error(f"line {before + rows.line_num} has a cell in a column without a name")
+        yield before + rows.line_num, {name: cell for name, cell in named if name}
     if not columns:
         raise csv.Error(f"is empty: it {_NEEDED}")
 
@@ -378,9 +387,9 @@ def _columns(cells: list[str]) -> list[str]:
     if "account" not in columns:
         raise csv.Error(f"{_NEEDED}, not {', '.join(cells)[:100]!r}")
     for place, column in enumerate(columns):
-        if column not in _COLUMNS:
+        if column and column not in _COLUMNS:
             raise csv.Error(f"has an {spec.unknown('column', cells[place][:50], _COLUMNS)}")
-        if column in columns[:place]:
+        if column and column in columns[:place]:
             raise csv.Error(f"has two columns {column!r}")
     return columns
 

@@ -132,6 +132,8 @@ class Ledger:
         self.format = formats.load(spec)
         self.withdrawn = list(withdrawn)
         self.over = False
+        #: Maximum number of pairs that a race counts, in schedule order; None for all.
+        self.most_pairs: int | None = None
         #: By match id, in the order of their start.
         self.fixtures: dict[str, Fixture] = {}
         self.running: dict[str, Fixture] = {}
@@ -337,8 +339,13 @@ class Ledger:
 
     @property
     def played(self) -> list[Played]:
-        """The complete pairs, in schedule order."""
-        found = ((pair, self.results.get(pair.key)) for pair in self.pairs)
+        """The complete pairs, in schedule order; of a race, those that its evidence counts.
+
+        So the numbers of a decided race do not depend on which later pairs were complete.
+        """
+        race = self.race
+        pairs = itertools.islice(self.pairs, race.pairs if race else None)
+        found = ((pair, self.results.get(pair.key)) for pair in pairs)
         return [(pair, score) for pair, score in found if score is not None]
 
     @property
@@ -375,13 +382,19 @@ class Ledger:
     def race(self) -> Race | None:
         """The evidence of each candidate of a race; None for another format.
 
-        Only the pairs before the first open one count, as for a sequential test.
+        Only the pairs before the first open one count, as for a sequential test, and none after the
+        decision.
         """
         if self.spec.betting is None or not self.format.has_race:
             return None
         race = self._race or Race(self.spec.betting, len(self.spec.entrants) - 1)
-        since, self._tested, self._race = self._tested, self._testable_pairs, race
+        testable = self._testable_pairs
+        if self.most_pairs is not None:
+            testable = min(testable, self.most_pairs)
+        since, self._tested, self._race = self._tested, testable, race
         for pair in itertools.islice(self.pairs, since, self._tested):
+            if race.is_over:
+                break
             repeated = pair.key in self.format.repeated
             luck = self.luck if self.spec.tests_without_luck else {}
             race.add_pair(pair, self.results[pair.key], repeated=repeated, luck=luck)

@@ -1,4 +1,4 @@
-"""Files of openings: lists, PGN, SGF, `.mat`, and positions in FEN or EPD.
+"""Files of openings: lists, PGN, SGF, GGF, `.mat`, Gomocup's records, and positions in FEN or EPD.
 
 Each kind has a reader that finds the written moves; `read` plays them.
 """
@@ -6,6 +6,7 @@ Each kind has a reader that finds the written moves; `read` plays them.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -75,10 +76,13 @@ OpeningReader = Callable[[str, Game], Iterator[WrittenOpening | BadOpening]]
 
 
 _BETWEEN = re.compile(r"[\s,;]+")
-_TRANSCRIPT, _CELLS = re.compile(r"(?:[A-Za-z][1-9]){2,}"), re.compile("[A-Za-z][1-9]")
+_CELLS = re.compile("[A-Za-z][1-9][0-9]?")
+_TRANSCRIPT = re.compile(rf"(?:{_CELLS.pattern}){{2,}}")
 _FIVE, _OFFSET = ("gomoku", "mnk"), re.compile("[+-]?[0-9]{1,3}")
+#: Games in which a word of several cells is a transcript, and those in which one of digits is.
+_OF_CELLS, _OF_COLUMNS = ("othello", *_FIVE, "hex", "y", "havannah"), ("connect_four",)
 #: A number of a move, as `1.`, or a quotation mark, neither of which is part of a move.
-_NO_MOVE = re.compile(r"(?<!\S)[0-9]{1,3}\.+(?!\S)|\"")
+_NO_MOVE = re.compile(r"(?<!\S)[0-9]{1,3}\.+(?![0-9])|\"")
 _NUMBER = re.compile("[0-9]{1,9}")
 _HINT = " (numbers of actions are written in brackets)"
 
@@ -103,12 +107,14 @@ def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
 def _of_others(words: list[str], game: Game) -> list[str]:
     """Return the moves of a line as this game names them.
 
-    Transcripts of Othello have no blanks, as `F5D6C3`; Gomocup gives `x,y` from the centre.
+    Transcripts have no blanks, as `F5D6C3` and `4453`; Gomocup gives `x,y` from the centre.
     """
     name = spec.parse(str(game)).name
-    if name == "othello":
+    if name in _OF_CELLS:
         split = (_CELLS.findall(word) if _TRANSCRIPT.fullmatch(word) else [word] for word in words)
-        return [cell for cells in split for cell in cells]
+        words = ["swap" if cell in _SWAPS else cell for cells in split for cell in cells]
+    elif name in _OF_COLUMNS and all(word.isdecimal() or not word for word in words):
+        words = list("".join(words))
     numbers = [word for word in words if word]
     if name not in _FIVE or len(numbers) % 2 or not all(map(_OFFSET.fullmatch, numbers)):
         return words
@@ -153,7 +159,8 @@ _TOKEN = re.compile(
       (?P<blank>  \s+ | ;[^\n]* | ^%[^\n]* | \{[^}]*\} | \} | \$[0-9]+ | <[^>\n]*> )
     | (?P<tag>    \[ \s* \w+ \s+ "(?:[^"\\\n]|\\.)*" \s* \]
                   | ^\[ \s* \w+ \s+ ["\u201c] [^\n]* \] [ \t]*$ )
-    | (?P<result> (?: 1-0 | 0-1 | 1/2-1/2 | 1/2 | \u00bd(?:-\u00bd)? | \* | 2-0 | 0-2 | 1-1 )
+    | (?P<result> (?: 1[-:]0 | 0[-:]1 | 1/2[-:]1/2 | 1/2 | \u00bd(?:[-:]\u00bd)? | \*
+                      | 2-0 | 0-2 | 1-1 )
                   (?=[\s;{(\[]|\Z) )
     | (?P<number> [0-9]+\s?(?:\.+|\u2026) | \u2026 | \.+(?=\s) )
     | (?P<string> "(?:[^"\\\n]|\\.)*" )
@@ -166,7 +173,13 @@ _TAG = re.compile(r'\[\s*(\w+)\s+["\u201c](.*)["\u201d]\s*\]\s*', re.DOTALL)
 _FAULTS = {"{": "a comment that is not closed", '"': "a string that is not closed"}
 _NEXT_GAME = re.compile(r"^\[\s*Event\s", re.MULTILINE)
 #: Words between moves that are none: comments of the Informant, and marks apart from their moves.
-_COMMENT = re.compile(r"[!?+\-=/~\u00b1\u2213\u221e\u25a1\u2a71\u2a72]+|N|TN|D|RR|ep|e\.?p\.?")
+#: `--` is a move: the player passes, which no match can repeat.
+_COMMENT = re.compile(
+    r"(?!--$)[!?+\-=/~\u00b1\u2013\u2014\u2213\u221e\u25a1\u2a71\u2a72]+"
+    r"|N|TN|D|RR|ep|e\.?p?\.?|p\.|mate"
+)
+#: Marks behind a move: of a capture in passing, of mate, and of punctuation.
+_AFTER_MOVE = re.compile(r"(?:[/ ]?e\.?p\.?|mate)?[!?,]*$")
 _FORFEIT = "0-0"
 #: Games in whose notation a number alone is no move.
 _NUMBERED = ("chess", "draughts", "checkers")
@@ -296,9 +309,11 @@ def _tokens(text: str, line: int) -> Iterator[_Token]:
 
 def _pgn_actions(game: Game, state: State, word: str) -> tuple[int, ...]:
     """Return the actions of a move; marks for check and comment may be missing in the game."""
-    plain = word.rstrip("!?")
+    plain = _AFTER_MOVE.sub("", word)
+    castled = plain.upper().replace("0-0", "O-O")
+    castling = (castled,) if castled.startswith("O-O") else ()
     first: IllegalAction | None = None
-    for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), plain.replace("0-0", "O-O"))):
+    for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), *castling)):
         try:
             return game.parse_turn(state, spelling)
         except IllegalAction as error:
@@ -320,6 +335,12 @@ _COLOURS = {"B": 1, "W": 2}
 _SETUP = {"AB": 1, "AW": 2}
 #: Boards up to this size have `tt` for a pass in old files.
 _OLD_SIZE = 19
+#: The numbers of Go, which many programs write for every game, of Othello and of Hex.
+_GO, _OTHELLO, _HEX = "1", 2, 11
+#: Names of a swap, and of moves that only end a match.
+_SWAPS, _ENDS = ("swap", "swap-pieces", "swap-sides"), ("resign", "forfeit")
+#: A cell and the rest of a move in GGF, the form of SGF for Othello: `F5/1.20/0.5`.
+_GGF_MOVE = re.compile(r"([A-Ha-h])([1-8])(?:/.*)?|(PA|PASS)(?:/.*)?", re.IGNORECASE | re.DOTALL)
 
 
 def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
@@ -333,6 +354,7 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
         yield BadOpening(1, f"SGF is for games of placing stones on one grid, not for {game}")
         return
     to_actions = _hex_actions if is_hex else _sgf_actions
+    number = _HEX if is_hex else game.sgf_number
     moves: list[WrittenMove] = []
     #: For each open tree the moves before it, and whether a tree in it has ended.
     trees: list[tuple[int, bool]] = []
@@ -348,8 +370,8 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
                 if trees:
                     trees[-1] = (trees[-1][0], True)
             elif isinstance(item, SgfProperty):
-                _check(item, view, has_moves=bool(moves))
-                if item.name in _COLOURS:
+                _check(item, view, has_moves=bool(moves), number=number)
+                if item.name in _COLOURS and item.values[0].strip().lower() not in _ENDS:
                     moves.append(WrittenMove(item.line, f"{item.name}[{item.values[0]}]"))
     except SgfError as error:
         yield BadOpening(error.line, str(error))
@@ -357,8 +379,13 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
         yield error
 
 
-def _check(item: SgfProperty, view: BoardView, *, has_moves: bool) -> None:
-    """Raise BadOpening for another board or another first position than those of the game."""
+def _check(item: SgfProperty, view: BoardView, *, has_moves: bool, number: int | None) -> None:
+    """Raise BadOpening for another board, first position or `number` than those of the game."""
+    value = item.values[0].strip()
+    if item.name == "GM" and number and value.isdecimal() and value not in (_GO, str(number)):
+        raise BadOpening(item.line, f"game number {value[:20]} (GM), and the game here is {number}")
+    if item.name == "BO" and re.sub("[^*O-]", "", value) != _begun_in_ggf(view):
+        raise BadOpening(item.line, "BO sets up a position; openings start at the first one")
     if item.name == "SZ":
         size = item.values[0].strip()
         allowed = {f"{view.columns}:{view.rows}"}
@@ -373,6 +400,11 @@ def _check(item: SgfProperty, view: BoardView, *, has_moves: bool) -> None:
             raise BadOpening(item.line, text)
     elif item.name == "AE":
         raise BadOpening(item.line, "AE removes stones; openings have moves only")
+
+
+def _begun_in_ggf(view: BoardView) -> str:
+    """Return a board in GGF, row by row from the top, and the player to move, who is Black."""
+    return "".join("-*O"[owner] for owner in view.cells) + "*"
 
 
 def _cell(point: str, view: BoardView) -> int | None:
@@ -400,6 +432,8 @@ def _sgf_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     if _COLOURS[colour] != game.current_player(state):
         raise IllegalAction(f"{written[:20]}: it is the turn of the other player")
     view = game.view(state)
+    if ggf := _GGF_MOVE.fullmatch(point) if game.sgf_number == _OTHELLO else None:
+        point = "" if ggf[3] else f"{ggf[1].lower()}{LETTERS[int(ggf[2]) - 1]}"
     is_old_pass = point == "tt" and max(view.rows, view.columns) <= _OLD_SIZE
     cell = None if is_old_pass or not point else _cell(point, view)
     wanted = () if is_old_pass or not point else (cell,)
@@ -436,6 +470,35 @@ def _turn_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     return backgammon.actions_of(game, state, turn)
 
 
+# Records of Gomocup (`.psq`): `Piskvorky 15x15, 11:11, 0`, and the lines `x,y,milliseconds` from 1.
+
+
+_PSQ, _PSQ_MOVE = (
+    re.compile(r"Piskvorky\s+([0-9]{1,3})x([0-9]{1,3})\s*,.*", re.IGNORECASE),
+    re.compile(r"([1-9][0-9]?),([1-9][0-9]?),[0-9]+"),
+)
+
+
+def read_psq(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yield the moves of the record."""
+    lines = [line.strip() for line in text.split("\n")]
+    first = next((number for number, line in enumerate(lines) if line), 0)
+    size, view = _PSQ.fullmatch(lines[first]), game.view(game.initial_state())
+    if spec.parse(str(game)).name not in _FIVE:
+        yield BadOpening(first + 1, f"a record of five in a row, and the openings are for {game}")
+    elif size is None or (int(size[1]), int(size[2])) != (view.columns, view.rows):
+        board = f"{view.columns}x{view.rows}"
+        yield BadOpening(first + 1, f"expected 'Piskvorky {board}, ', not {lines[first][:50]!r}")
+    else:
+        found = map(_PSQ_MOVE.fullmatch, lines[first + 1 :])
+        moves = tuple(
+            WrittenMove(number, square_name(int(each[2]) - 1, int(each[1]) - 1))
+            for number, each in enumerate(itertools.takewhile(bool, found), start=first + 2)
+            if each
+        )
+        yield WrittenOpening(first + 1, moves, _named)
+
+
 # Positions in FEN and EPD: one on each line, an opening without moves.
 #
 # EPD has operations behind the first four fields of FEN; those for the two numbers of FEN are read.
@@ -446,7 +509,7 @@ _POSITION = re.compile(
 )
 _FIELDS = re.compile(r"(\S+\s+[wb]\s+\S+\s+\S+)(?:\s+([0-9]+))?(?:\s+([0-9]+))?(.*)", re.IGNORECASE)
 _QUIET, _MOVE_NUMBER = (
-    re.compile(rf"(?:^|[\s;]){name}\s+([0-9]+)\s*;") for name in ("hmvc", "fmvn")
+    re.compile(rf"(?:^|[\s;]){name}\s+\"?([0-9]+)\"?\s*(?:;|$)") for name in ("hmvc", "fmvn")
 )
 
 
@@ -459,7 +522,9 @@ def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpenin
         if not _POSITION.match(written):
             yield BadOpening(number, f"expected a position in FEN or EPD, not {written[:50]!r}")
             continue
-        yield WrittenOpening(number, (), _named, fen=_fen(written))
+        position, _, names = written.partition(" moves ")
+        moves = tuple(WrittenMove(number, name) for name in names.split())
+        yield WrittenOpening(number, moves, _named, fen=_fen(position))
 
 
 def _fen(written: str) -> str:
@@ -472,7 +537,8 @@ def _fen(written: str) -> str:
     for given, operation, default in ((quiet, _QUIET, "0"), (number, _MOVE_NUMBER, "1")):
         named = operation.search(operations)
         numbers.append(given or (named[1] if named else default))
-    return " ".join([*fields.split(), *numbers])
+    board, colour, *others = fields.split()
+    return " ".join([board, colour.lower(), *others, *numbers])
 
 
 #: Readers by what `kind_of` returns; a list has `read_list`.
@@ -481,10 +547,11 @@ _READERS: Mapping[str, OpeningReader] = {
     "pdn": read_pgn,
     "sgf": read_sgf,
     "mat": read_mat,
+    "psq": read_psq,
     "epd": read_positions,
 }
 #: The kinds of files of games, and of positions; those that can be read are used.
-OF_GAMES = ("pgn", "pdn", "sgf", "mat")
+OF_GAMES = ("pgn", "pdn", "sgf", "mat", "psq")
 LENIENT = (*OF_GAMES, "epd")
 
 
@@ -499,8 +566,10 @@ def kind_of(path: str, text: str) -> str:
         return kind
     if _TAG.fullmatch(first):
         return "pgn"
-    if re.match(r"\(\s*;", first):
+    if re.match(r"(?:[0-9]+\s*)?\(\s*;", first):
         return "sgf"
+    if _PSQ.fullmatch(first):
+        return "psq"
     return "mat" if backgammon.is_written(text) else "list"
 
 
@@ -520,6 +589,10 @@ def read(
             if isinstance(written, BadOpening):
                 raise written
             opening, state = _played(written, game, most)
+            if game.winner(state):
+                hint = "" if most else "; plies = 8 would keep the first eight moves of each"
+                text = f"{game}: the game is over after these moves{hint}"
+                raise BadOpening(written.line, text)
             if state not in seen:
                 seen[state] = written.line
                 yield written.line, opening
@@ -528,6 +601,29 @@ def read(
                 raise BadOpening(written.line, same)
         except BadOpening as error:
             yield error.line, error
+
+
+def pasted(text: str, game: Game, most: int) -> tuple[Game, tuple[int, ...]]:
+    """Return the game and the first `most` actions of a text that a person pastes.
+
+    It is in one of the formats of a file, of which the first opening is used; its match may be
+    over. Moves may be on several lines, and have numbers as in PGN. Raises BadOpening.
+    """
+    readers = [_READERS.get(kind := kind_of("", text), read_list)]
+    if kind == "list":
+        text = " ".join(line.partition("#")[0].strip() for line in text.split("\n"))
+        readers.append(read_pgn)
+    fault = BadOpening(1, "there are no moves")
+    for reader in readers:
+        try:
+            written = next(reader(text, game), fault)
+            if isinstance(written, BadOpening):
+                raise written
+            opening, _ = _played(written, game, most)
+            return _begun(written, game)[0], opening.actions
+        except BadOpening as error:
+            fault = error if fault.line and reader is readers[0] else fault
+    raise fault
 
 
 def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpening, State]:
@@ -546,10 +642,6 @@ def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpe
         except IllegalAction as error:
             text = f"{game}, move {len(actions) + 1}: {error}{written.hint}"
             raise BadOpening(line, text) from error
-    if game.winner(state):
-        hint = "" if most else "; plies = 8 would keep the first eight moves of each"
-        text = f"{game}: the game is over after these moves{hint}"
-        raise BadOpening(written.line, text)
     return PlayableOpening(tuple(actions), fen), state
 
 

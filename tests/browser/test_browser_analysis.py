@@ -217,3 +217,49 @@ def test_players_get_no_help_until_their_match_is_over(page: Page) -> None:
     ask(page)
     expect(page.locator("#board .arrows path").first).to_be_attached()  # pieces are moved
     expect(page.locator("#board .layer.heat > g")).to_have_count(0)
+
+
+def test_tried_moves_stay_in_a_tree_of_variations(page: Page, played: str) -> None:
+    page.goto(f"/matches/{played}?ply=2")
+    page.get_by_role("link", name="Analysis board").click()
+    page.get_by_role("button", name="First position").click()
+
+    def move(*columns: int) -> None:
+        for column in columns:
+            page.get_by_role("gridcell", name=f"column {column}, row 1").click()
+            expect(page.locator("#own-moves-text")).to_have_text(re.compile(f"{column}$"))
+
+    lines = page.locator(".variations")
+    move(2, 3)
+    page.keyboard.press("ArrowLeft")
+    move(5)
+    expect(lines).to_have_text("(1 23(2 5))")
+    page.get_by_role("button", name="Promote").click()
+    expect(lines).to_have_text("(1 25(2 3))")
+    page.reload()
+    expect(lines.locator("[aria-current]")).to_have_text("5")
+    lines.get_by_role("button", name="3").click()
+    assert query(page) == "ply=0&moves=1,2"
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(lines).to_have_text("(1 25)")
+    page.get_by_role("button", name="Ask a bot").click()
+    expect(page.locator("#bar")).to_have_attribute(
+        "aria-label", re.compile(r"^Win rate of .*\d %$")
+    )
+    assert accessibility_faults(page) == []
+
+
+def test_a_pasted_position_is_analysed(page: Page) -> None:
+    page.goto("/analysis?game=tic_tac_toe")
+    field = page.get_by_label("Moves, PGN, SGF or FEN")
+    field.fill("b2 b9")
+    page.get_by_role("button", name="Show it").click()
+    expect(page.get_by_text("tic_tac_toe, move 2: 'b9' is not legal here")).to_be_visible()
+    field.fill("1. b2 a1\n2. c1")
+    page.get_by_role("button", name="Show it").click()
+    expect(page.locator("#moves > li")).to_have_text(["1b2", "2a1", "3c1"])
+    page.get_by_role("gridcell", name=re.compile("^b1")).click()
+    expect(page.locator(".variations")).to_have_text("4 b1")
+    ask(page)
+    page.get_by_role("button", name="Analyse all moves").click()
+    expect(page.locator("#win-rates")).to_be_visible()

@@ -9,6 +9,7 @@ import { captured, leadOf } from "../../server/web/static/captures.js";
 import * as text from "../../server/web/static/match_text.js";
 import { largestLosses, signedLosses } from "../../server/web/static/losses.js";
 import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
+import { VariationTree } from "../../server/web/static/analysis_room.js";
 import { groupOf, pointsOf, prisonersOf } from "../../server/web/static/counting.js";
 import { MatchAnalysis } from "../../server/web/static/match_analysis.js";
 import { MatchRecord } from "../../server/web/static/match_record.js";
@@ -62,7 +63,7 @@ test("an address may have moves", () => {
 });
 
 test("own moves are gone through, and belong to one ply", () => {
-  const own = new OwnMoves("m", 2, [3, 5]);
+  const own = new OwnMoves({ id: "m" }, 2, [3, 5]);
   assert.ok(own.back());
   assert.deepEqual(own.actions, [3]);
   assert.ok(own.back(-1));
@@ -73,6 +74,32 @@ test("own moves are gone through, and belong to one ply", () => {
   own.begin(3);
   assert.deepEqual(own.actions, []);
   assert.ok(!own.back());
+});
+
+// The tree of variations.
+
+const moved = (action, player, name) => ({ action, player, view: { name, cells: [], last: [] } });
+const OPENING = [{ view: {} }, moved(1, 1, "e4"), moved(2, 2, "e5"), moved(3, 1, "Nf3")];
+
+test("variations are written behind the moves that they replace, promoted and deleted", () => {
+  const record = new MatchRecord({ match: "m", game: "chess", players: ["a", "b"], board: { surface: "checkered" }, positions: OPENING });
+  const tree = new VariationTree(record);
+  const written = (parent) => [...tree.tokens(parent)].map((each) => (each >= 0 ? `${tree.numberOf(each)}${tree.nodes[each].name}` : each)).join(" ");
+  const [c5, d4, c3] = [moved(4, 2, "c5"), moved(5, 1, "d4"), moved(6, 1, "c3")];
+  assert.equal(tree.add(0, OPENING.slice(1)), -4); // the moves of the match are no variation
+  tree.add(1, [c5, d4]);
+  assert.equal(tree.add(0, [OPENING[1], c5, c3]), 2);
+  assert.equal(tree.add(1, [c5, c3]), 2);
+  assert.equal(written(-2), "( 1…c5 2.d4 ( 2.c3 ) )");
+  assert.deepEqual(tree.lineTo(2), { ply: 1, moves: [4, 6] });
+  tree.promote(2);
+  assert.equal(written(-2), "( 1…c5 2.c3 ( 2.d4 ) )");
+  assert.equal(tree.nodes[0].name, "c5");
+  tree.add(3, [moved(7, 2, "Nc6")]);
+  assert.equal(written(-4), "2…Nc6"); // it continues the match
+  tree.remove(0);
+  assert.deepEqual(tree.nodes.map(({ name }) => name), ["Nc6"]);
+  assert.equal(written(-2), "");
 });
 
 // Clocks.

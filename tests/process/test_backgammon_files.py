@@ -1,19 +1,31 @@
-"""gnubg as the judge of files of backgammon: it reads ours, and we read its own."""
+"""gnubg as the judge of matches of backgammon, and of files: it reads ours, and we its own."""
 
 from __future__ import annotations
 
+import base64
+import random
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
+from playout import games
+from playout.games import Position, State
+from playout.games.backgammon import CRAWFORD, DOUBLE, DROP, PASS, ROLL, TAKE, Backgammon
 from playout.players.engines.config import search_path
 from playout.server.export import backgammon, writer
 from playout.server.model.records import StoredMatch
 from support.requirements import skip_without
 from support.scale import repetitions
 from support.stored_game import PlayedGame
+
+#: An order without effect, and its answer, which separates the others.
+_MARK, _MARKED = "show delay", "The delay is set to 300 ms."
 
 
 @pytest.fixture
@@ -23,6 +35,18 @@ def gnubg() -> str:
     if program is None:
         skip_without("gnubg (apt install gnubg)")
     return program
+
+
+def run(gnubg: str, home: Path, orders: list[str]) -> str:
+    """Return the output of gnubg for some orders, in a home without settings of a user."""
+    return subprocess.run(
+        [gnubg, "-t", "-q", "-r"],
+        input="\n".join([*orders, ""]),
+        text=True,
+        check=True,
+        capture_output=True,
+        env={"HOME": str(home), "LC_ALL": "C.UTF-8"},
+    ).stdout
 
 
 def turns_in(text: str) -> list[tuple[int, tuple[int, ...], list[str]]]:
@@ -45,14 +69,7 @@ def test_gnubg_reads_and_writes_the_same_turns(gnubg: str, tmp_path: Path) -> No
             file = tmp_path / f"{number}.{kind}"
             file.write_text(writer(kind)(stored))
             orders += [f"{load} {file}", f"export match mat {file}.mat", f"save match {file}.sgf"]
-    subprocess.run(  # in a home without settings of a user
-        [gnubg, "-t", "-q", "-r"],
-        input="\n".join([*orders, ""]),
-        text=True,
-        check=True,
-        capture_output=True,
-        env={"HOME": str(tmp_path), "LC_ALL": "C.UTF-8"},
-    )
+    run(gnubg, tmp_path, orders)
     for number, stored in enumerate(played):
         wanted = turns_in(writer("mat")(stored))
         assert turns_in((tmp_path / f"{number}.mat.mat").read_text()) == wanted
@@ -65,3 +82,108 @@ def test_gnubg_reads_and_writes_the_same_turns(gnubg: str, tmp_path: Path) -> No
                 assert isinstance(found, StoredMatch), found
                 assert found.ended
                 assert len(found.moves) == len(stored.moves)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A position of gnubg: the cube, its owner, who decides, the score, dice and checkers."""
+
+    cube: int
+    owner: int
+    is_crawford: bool
+    to_move: int
+    is_doubled: bool
+    dice: tuple[int, ...]
+    scores: tuple[int, int]
+    rows: tuple[tuple[int, ...], tuple[int, ...]]  # of the player on roll, and of the opponent
+
+
+def seen_by_gnubg(position_id: str, match_id: str) -> Seen:
+    """Decode the two texts that gnubg shows with a board; its manual has their bits."""
+    places = bits(position_id)
+    rows = [tuple(len([*takewhile(bool, places)]) for _ in range(25)) for _ in range(2)]
+    sizes = (4, 2, 1, 1, 3, 1, 1, 2, 3, 3, 15, 15, 15)
+    stream = bits(match_id)
+    fields = [sum(next(stream) << at for at in range(size)) for size in sizes]
+    log_cube, owner, _, crawford, _, turn, doubled, _, one, other, _, first, second = fields
+    return Seen(
+        cube=1 << log_cube,
+        owner=0 if owner == 3 else owner + 1,
+        is_crawford=crawford == 1,
+        to_move=turn + 1,
+        is_doubled=doubled == 1,
+        dice=tuple(sorted((one, other))),
+        scores=(first, second),
+        rows=(rows[1], rows[0]),
+    )
+
+
+def bits(text: str) -> Iterator[int]:
+    for byte in base64.b64decode(text + "=" * (-len(text) % 4)):
+        yield from (byte >> at & 1 for at in range(8))
+
+
+def seen_by_us(game: Backgammon, state: State) -> Seen:
+    roller = state[2]
+    return Seen(
+        cube=state[37],
+        owner=state[38],
+        is_crawford=state[39] == CRAWFORD,
+        to_move=state[0],
+        is_doubled=state[0] not in (0, roller),
+        dice=tuple(sorted(state[3:5])),
+        scores=(state[35], state[36]),
+        rows=(game.checkers(state, roller)[1:], game.checkers(state, 3 - roller)[1:]),
+    )
+
+
+def orders_of(game: Backgammon, position: Position) -> Iterator[tuple[str, Seen | None, bool]]:
+    """Yield the orders for a match, the positions after them, and whether gnubg must refuse."""
+    turn: list[str] = []
+    before = PASS
+    for state, action, after in zip(
+        position.states, position.moves, position.states[1:], strict=False
+    ):
+        shown = seen_by_us(game, after) if after[0] and after[2] and not after[1] else None
+        if state[0] == 0:
+            if state[2] == 0:
+                yield f"set turn {after[2] - 1}", None, False
+            elif before not in (ROLL, TAKE):
+                yield "double", None, True
+            yield f"set dice {after[3]} {after[4]}", shown, False
+        elif action > PASS:
+            order = {DOUBLE: "double", TAKE: "accept", DROP: "reject"}.get(action)
+            if order:
+                yield order, shown, False
+        else:
+            turn += (f"{begin}/{goal}" for begin, goal, _ in game.steps(state, action))
+            if not after[5] or state[5]:
+                yield " ".join(["move", *turn]), shown, False
+                turn = []
+        if after[2] == 0:
+            yield "new game", None, False
+        before = action
+
+
+def test_gnubg_accepts_the_decisions_of_matches_and_no_others(gnubg: str, tmp_path: Path) -> None:
+    """It has the same cube, score, Crawford game and legal doubles after each decision."""
+    for seed in range(repetitions(40, short=3)):
+        draw = random.Random(seed)
+        game = games.load(f"backgammon(points={2 + seed % 5})")
+        assert isinstance(game, Backgammon)
+        position = Position(game)
+        while not position.winner:
+            position = position.play(draw.choice(position.legal_actions))
+        told = [*orders_of(game, position)]
+        orders = [each for order, _, _ in told for each in (order, "show board", _MARK)]
+        settings = ("automatic roll off", "automatic game off", "player 0 human", "player 1 human")
+        begin = [*(f"set {each}" for each in settings), f"new match {game.points}", _MARK]
+        output = run(gnubg, tmp_path, [*begin, *orders, "show score"])
+        _, *answers, end = output.split(_MARKED)
+        for (order, wanted, is_refused), answer in zip(told, answers, strict=True):
+            assert is_refused == (order == "double" and "doubles." not in answer), (order, answer)
+            if wanted:
+                found = re.findall(r"Position ID: (\S+)\s+Match ID +: (\S+)", answer)
+                assert seen_by_gnubg(*found[-1]) == wanted, order
+        first, second = position.state[35:37]
+        assert f"gnubg {first}, root {second} (match to {game.points} points" in end

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import pytest
 
 from support.competitions import Cup
+from support.lab_queues import QueueServer
+from support.waiting import wait_until
 
 HOST, ATTACKER, OTHER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 #: As in the report: more than the limit of connections at each port.
@@ -26,17 +29,28 @@ HELD = {
 
 
 @pytest.fixture(scope="module")
-def cup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cup]:
-    """A server with a page and a competition, without a player."""
-    cup = Cup(tmp_path_factory.mktemp("held"), options=("--http", f"{HOST}:0", "--bots", "0"))
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, int]]:
+    """The ports of a server with a page, a competition and a queue of tests, without a player."""
+    folder = tmp_path_factory.mktemp("held")
+    queue = QueueServer(folder)
+    cup = Cup(
+        folder,
+        options=(
+            *("--http", f"{HOST}:0", "--bots", "0"),
+            *("--lab", str(queue.file), "--lab-http", f"{HOST}:{queue.port}"),
+        ),
+    )
     with cup.running():
-        yield cup
+        assert cup.server
+        assert cup.server.page
+        wait_until(partial(_is_open, queue.port), "pages of the queue")
+        yield {"page": cup.server.page[1], "competitions": cup.port, "queue": queue.port}
 
 
-def port_of(cup: Cup, site: str) -> int:
-    assert cup.server
-    assert cup.server.page
-    return cup.server.page[1] if site == "page" else cup.port
+def _is_open(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((HOST, port), 30):
+        return True
+    return False
 
 
 def status(port: int, path: str, host: str = "localhost") -> int:
@@ -47,11 +61,17 @@ def status(port: int, path: str, host: str = "localhost") -> int:
 
 
 @pytest.mark.parametrize("sent", HELD.values(), ids=HELD)
-@pytest.mark.parametrize("site", ["page", "competitions"])
-def test_held_requests_of_an_address_keep_nobody_else_out(cup: Cup, site: str, sent: bytes) -> None:
+@pytest.mark.parametrize("site", ["page", "competitions", "queue"])
+def test_held_requests_of_an_address_keep_nobody_else_out(
+    ports: Mapping[str, int], site: str, sent: bytes
+) -> None:
     """More bytes arrive on the connections, one at a time."""
-    port = port_of(cup, site)
-    paths = ["/", "/healthz", "/metrics"] if site == "page" else ["/", "/cup/state"]
+    port = ports[site]
+    paths = {
+        "page": ["/", "/healthz", "/metrics"],
+        "competitions": ["/", "/cup/state"],
+        "queue": ["/", "/api/queue"],
+    }[site]
     with contextlib.ExitStack() as stack:
         lines = []
         for _ in range(CONNECTIONS):
@@ -68,6 +88,7 @@ def test_held_requests_of_an_address_keep_nobody_else_out(cup: Cup, site: str, s
 PATHS = {
     "page": ["/", "/healthz", "/metrics", "/static/board.js", "/api/v1/matches", "/none", "/play"],
     "competitions": ["/", "/cup/", "/cup/state", "/cup/submissions", "/page.js", "/none"],
+    "queue": ["/", "/api/queue", "/api/tests", "/tests/1", "/none"],
 }
 HOSTS = [
     "evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example",
@@ -77,16 +98,18 @@ HOSTS = [
 
 
 @pytest.mark.parametrize("site", PATHS)
-def test_every_address_of_every_port_refuses_the_host_of_others(cup: Cup, site: str) -> None:
-    port = port_of(cup, site)
+def test_every_address_of_every_port_refuses_the_host_of_others(
+    ports: Mapping[str, int], site: str
+) -> None:
+    port = ports[site]
     for path in PATHS[site]:
         assert status(port, path) != 421, path
     found = {(path, host): status(port, path, host) for path in PATHS[site] for host in HOSTS}
     assert found == dict.fromkeys(found, 421)
 
 
-def test_an_address_in_the_first_line_does_not_replace_the_host(cup: Cup) -> None:
+def test_an_address_in_the_first_line_does_not_replace_the_host(ports: Mapping[str, int]) -> None:
     for site in PATHS:
-        with socket.create_connection((HOST, port_of(cup, site)), 30) as line:
+        with socket.create_connection((HOST, ports[site]), 30) as line:
             line.sendall(b"GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\n\r\n")
             assert b" 421 " in line.recv(100)

@@ -83,6 +83,16 @@ def test_an_unknown_game_is_explained_before_anything_is_written(tmp_path: Path)
     assert not (tmp_path / "bot").exists()
 
 
+def test_options_before_a_subcommand_are_refused(tmp_path: Path) -> None:
+    code, output = invoke("playout-player", "--guest", "new-bot", str(tmp_path / "bot"))
+    assert (code, "options before new-bot have no effect" in output) == (2, True)
+
+
+def test_a_folder_with_a_blank_is_quoted(tmp_path: Path) -> None:
+    code, output = invoke("playout-player", "new-game", str(tmp_path / "my game"))
+    assert (code, f"cd '{tmp_path}/my game'," in output) == (0, True)
+
+
 def test_the_help_of_the_command_names_both() -> None:
     assert "new-bot" in invoke("playout-player", "--help")[1]
     assert "--game" in invoke("playout-player", "new-bot", "--help")[1]

@@ -6,12 +6,14 @@ import contextlib
 import functools
 import socket
 import sqlite3
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -346,6 +348,30 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
         assert expected in page.text, path
     assert "<i>1" in page_of(site, player).text
     assert page_of(site, player).matches()
+
+
+def test_feed_readers_are_told_of_tournaments(site: HttpSite) -> None:
+    """The elements that RFC 4287 requires, and links that a reader can follow."""
+    answer = site.ask("/tournaments.atom")
+    assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    names = {"": "http://www.w3.org/2005/Atom"}
+    feed = ElementTree.fromstring(answer.body)
+    entries = feed.findall("entry", names)
+    ids = [str(each.findtext("id", "", names)) for each in (feed, *entries)]
+    assert len(set(ids)) == len(ids) == site.get("tournaments")["total"] + 1
+    assert all(uuid.UUID(each.removeprefix("urn:uuid:")) for each in ids)
+    times = [each.findtext("updated", "", names) for each in entries]
+    assert max(times) == feed.findtext("updated", "", names)
+    assert feed.findtext("author/name", "", names)
+    titles = []
+    for each in entries:
+        link = each.find("link", names)
+        assert link is not None
+        assert site.ask(str(link.get("href"))).status == 200
+        titles.append(str(each.findtext("title", "", names)))
+    assert f"{NASTY_TITLE} (over)" in titles
+    listed = page_of(site, "/tournaments").elements
+    assert any(each.get("href") == "/tournaments.atom" for tag, each in listed if tag == "link")
 
 
 def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:

@@ -28,6 +28,7 @@ USUAL: dict[str, list[tuple[str, list[str]]]] = {
         ("START", ["OK\r\n"]),
         ("ABOUT", ['name="Habit", version="1"\r\n']),
     ],
+    "lines": [],
     "gnubg": [("version", ["Interface: 2\nRFBF: 0\nEngine: 1.00\nSoftware: 1.0\n"])],
     "gtp": [
         ("protocol_version", ["={n} 2\n\n"]),

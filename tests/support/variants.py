@@ -49,6 +49,7 @@ VARIANTS = [
     "havannah(size=2)",
     "havannah(size=3,swap=true)",
     "y(size=4)",
+    "backgammon(points=3)",
     "pig(diceoutcomes=3,horizon=9,winscore=7)",
 ]
 

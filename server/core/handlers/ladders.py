@@ -348,6 +348,7 @@ class Ladders:
         players = _players(started)
         if ladder and players and total is not None:
             ladder.state.count_luck(StoredLuck(players, winner, total))
+            self._rate(ladder)
 
     def rated(self, game: str, ratings: Ratings | None, now: float) -> None:
         """Use the ratings that `RateLadder` has asked for; None if they cannot be computed."""

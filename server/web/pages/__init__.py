@@ -7,6 +7,7 @@ from playout.server.web.archive import Archive
 from playout.server.web.http import Handler
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import (
+    analysis,
     games,
     ladders,
     lobby,
@@ -29,9 +30,11 @@ def pages(
     source = PageSource(hub, archive, lookup, embed_on)
     return {
         "": exact_path(page_handler(source, lobby.index)),
+        "analysis": page_handler(source, analysis.index, analysis.item),
         "matches": page_handler(source, matches.index, matches.item),
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
+        "tournaments.atom": exact_path(page_handler(source, tournaments.feed)),
         "ladders": page_handler(source, ladders.index, ladders.item),
         "embed": page_handler(source, matches.framed),
         "seeks": page_handler(source, lobby.seek),

@@ -180,7 +180,9 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         return await _download(source.archive, name)
     data, policy, language = await source.lookup.data(name), source.hub.policy, request.language
     return await source.matches.get(
-        data, lambda: source.archive.run_in_thread(lambda: _page(data, policy, language)), language
+        data,
+        lambda: source.archive.run_in_thread(lambda: match_page(data, policy, language)),
+        language,
     )
 
 
@@ -220,10 +222,15 @@ def total_luck(data: MatchData) -> float | None:
     return sum(known) if data.rolls is not None and len(known) == len(data.rolls) else None
 
 
-def _page(data: MatchData, policy: Policy, language: Language) -> HttpResponse:
+def match_page(
+    data: MatchData, policy: Policy, language: Language, **analysis: Any
+) -> HttpResponse:
+    """The page of a match. In that of its analysis, `analysis` has what the form there shows."""
     return render_page(
         "match.html",
         language,
+        is_analysis=bool(analysis),
+        **analysis,
         match=data,
         data=encoded(data),
         numbers=move_numbers(data),

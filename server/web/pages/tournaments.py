@@ -1,8 +1,12 @@
-"""`/tournaments`: the stored tournaments; `/tournaments/ID`: one, with its report so far."""
+"""`/tournaments`: the stored tournaments; `/tournaments/ID`: one, with its report so far.
+
+`/tournaments.atom` is the list as an Atom feed (RFC 4287).
+"""
 
 from __future__ import annotations
 
 import statistics
+import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -87,6 +91,7 @@ def _host(host: str, workers: Sequence[ClusterWorker], usual: float) -> ClusterH
     )
 
 
+_ATOM = "application/atom+xml; charset=utf-8"
 #: The number of finished matches on the page, from which the remaining time is estimated.
 _LATEST = 20
 #: The number of running matches on the page.
@@ -115,6 +120,30 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         progress=progress,
         unreadable=unreadable,
     )
+
+
+async def feed(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The latest tournaments as an Atom feed, changed when one starts or ends."""
+    Parameters(request, ())
+    tournaments = await source.archive.tournaments()
+    ids = {each.tournament: _urn(each.tournament) for each in tournaments.items}
+    body = render(
+        "tournaments.xml",
+        request.language,
+        tournaments=tournaments.items,
+        ids=ids,
+        feed_id=_urn(""),
+        updated_at=max((each.ended_at or each.started_at for each in tournaments.items), default=0),
+    )
+    return cacheable_response(body, _ATOM, headers=VARIES)
+
+
+def _urn(tournament: str) -> str:
+    """The identity of a tournament in a feed, equal at all addresses of a server; "": of the feed.
+
+    Atom wants an IRI.
+    """
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"playout:tournaments/{tournament}").urn
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:

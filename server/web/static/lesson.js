@@ -142,7 +142,7 @@ export class Lesson {
     this.#at = at;
     this.#reset();
     const { ply, player, loss } = this.#mistake;
-    const own = new OwnMoves(this.#record.id, ply - 1, []);
+    const own = new OwnMoves(this.#record, ply - 1, []);
     this.#own = own;
     const values = {
       number: at + 1,

@@ -52,6 +52,8 @@ const SLOW_MS = 500;
 const ANNOUNCED = 10;
 
 const part = (id) => document.getElementById(id);
+/** Is this the page of an analysis? */
+const isAnalysis = part("match").classList.contains("is-analysis");
 const seconds = () => performance.now() / 1000;
 
 class MatchPage {
@@ -66,6 +68,8 @@ class MatchPage {
   #study;
   /** Lets a person try again where a move lost the most; null until that is asked for. */
   #lesson = null;
+  /** The tree of tried moves and the bar of win rates, on the page of an analysis. */
+  #room = null;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -119,12 +123,14 @@ class MatchPage {
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
     const connect = () => (this.#connection ??= this.#open("spectator"));
     this.#study = new Study(part, this.#record, this.#browser.ply, location.search, {
+      tries: isAnalysis,
       connect,
       onChange: () => this.#changed(),
       onJudged: ({ isRunning, text }) => {
         if (!isRunning) this.#lesson?.judged(text);
         this.#show();
       },
+      onAnswer: () => this.#room?.show(this.#browser.ply),
       onPoint: point,
       onHeat: (heat) => this.#board.tint(heat),
       onArrows: (arrows) => this.#board.point(arrows),
@@ -143,10 +149,20 @@ class MatchPage {
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
     this.#show();
+    if (isAnalysis) this.#loadRoom();
     if (board.material) this.#loadCaptures();
     if (board.komi !== undefined) this.#loadCounting(request);
     this.#listen();
     this.#connect();
+  }
+
+  async #loadRoom() {
+    const { AnalysisRoom } = await import("./analysis_room.js");
+    this.#room = new AnalysisRoom(part, this.#record, this.#study, (ply, moves) => {
+      this.#browser.go(ply);
+      this.#study.open(ply, moves);
+    });
+    this.#show();
   }
 
   async #loadCaptures() {
@@ -199,7 +215,8 @@ class MatchPage {
 
   /** Browse the moves that were tried, if there are any, or those of the match. */
   #browse(key) {
-    if (!this.#study.step(key)) this.#go(plyAfter(key, this.#browser.ply));
+    if (this.#study.step(key) || (key === "ArrowRight" && this.#room?.next())) return;
+    this.#go(plyAfter(key, this.#browser.ply));
   }
 
   #go(ply) {
@@ -570,6 +587,7 @@ class MatchPage {
     this.#moves.show(record, ply, new Map(signs.map((each) => [each.ply, each.sign])));
     this.#showAnalysis(position, isLesson);
     this.#study.draw();
+    this.#room?.show(ply);
     this.#counting?.show(isLast);
     if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));

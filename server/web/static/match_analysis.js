@@ -77,7 +77,7 @@ export class MatchAnalysis {
 
   /** Ask the server who would have moved where the match has ended. */
   async #askPlayer() {
-    const here = new OwnMoves(this.#record.id, this.ply, []);
+    const here = new OwnMoves(this.#record, this.ply, []);
     this.#lastHere = here;
     const found = await here.load().catch(({ message }) => ({ message }));
     if (here !== this.#lastHere) return; // it was stopped

@@ -13,6 +13,7 @@ export class MatchRecord {
 
   /** From the data that the server sends with the page, or under /api/matches/ID. */
   constructor(data) {
+    /** "" for own moves that have no match. */
     this.id = data.match;
     this.game = data.game;
     this.players = data.players;
@@ -55,7 +56,7 @@ export class MatchRecord {
   }
 
   get over() {
-    return this.result !== null;
+    return this.result !== null || !this.id;
   }
 
   /** Do the players mark dead stones? */
@@ -75,11 +76,11 @@ export class MatchRecord {
 
   /** Is the move that led to position `ply` one more of the player who moved before it? A roll is
    * part of the move after it, and in games whose players choose to roll, of the one before it. */
-  isStep(ply) {
+  isStep(ply, positions = this.positions) {
     if (ply <= 1) return false;
-    const [before, { player }] = this.positions.slice(ply - 1, ply + 1);
+    const [before, { player }] = positions.slice(ply - 1, ply + 1);
     if (!this.#asksForRolls) return player === before.player || before.player === 0;
-    const mover = before.player || this.positions[ply - 2].player;
+    const mover = before.player || positions[ply - 2].player;
     return player === 0 || player === mover;
   }
 
@@ -114,9 +115,10 @@ export class MatchRecord {
   }
 
   /** The number of the move that led to position `ply`, as players write it: "57", or "29." for the
-   * first player and "29…" for the second. Several steps of a player in a row are one move. */
-  numberOf(ply) {
-    const moves = this.positions.slice(1, ply + 1).filter((_, at) => !this.isStep(at + 1));
+   * first player and "29…" for the second. Several steps of a player in a row are one move. `positions` are
+   * those of the match, or others. */
+  numberOf(ply, positions = this.positions) {
+    const moves = positions.slice(1, ply + 1).filter((_, at) => !this.isStep(at + 1, positions));
     if (!this.countsPairs) return String(moves.length);
     const number = moves.filter(({ player }, at) => at === 0 || player === 1).length;
     return `${number}${moves.at(-1).player === 1 ? "." : "…"}`;
@@ -296,6 +298,6 @@ export class MatchRecord {
 }
 
 /** The mover's win rate from 0 to 1; a proven result is 0, 0.5 or 1. */
-function rateOf({ win_rate: rate, proven }) {
+export function rateOf({ win_rate: rate, proven }) {
   return proven === null || proven === undefined ? (rate ?? null) : (proven + 1) / 2;
 }

@@ -56,13 +56,13 @@ export class MoveList {
   #appendStep(ply, record, positions) {
     if (positions[ply].player === 0) {
       const [attributes, shown] = this.#roll(record, positions[ply].view);
-      this.#list.lastElementChild.append(this.#button(ply, attributes, shown));
+      this.#buttons.at(-1).parentElement.append(this.#button(ply, attributes, shown));
       return;
     }
     const [before, name] = [positions[ply - 1], positions[ply]].map(({ view }) => view.name ?? "");
     const start = /^\w+(?=x)/.exec(name)?.[0];
     const text = start && before.endsWith(`x${start}`) ? name.slice(start.length) : name;
-    this.#list.lastElementChild.append(this.#button(ply, { title: name }, text));
+    this.#buttons.at(-1).parentElement.append(this.#button(ply, { title: name }, text));
   }
 
   #button(ply, attributes, ...children) {
@@ -82,17 +82,15 @@ export class MoveList {
     }
     (before ?? this.#buttons[0])?.setAttribute("tabindex", -1);
     (button ?? this.#buttons[0])?.setAttribute("tabindex", 0);
-    if (button) this.#reveal(button);
+    if (button) reveal(this.#list, button);
     else this.#list.scrollTop = 0;
   }
+}
 
-  /** Scroll the list, but not the page, as scrollIntoView would. */
-  #reveal(button) {
-    const [top, height] = [button.offsetTop - this.#list.offsetTop, button.offsetHeight];
-    const { scrollTop, clientHeight } = this.#list;
-    if (top < scrollTop) this.#list.scrollTop = top;
-    else if (top + height > scrollTop + clientHeight) {
-      this.#list.scrollTop = top + height - clientHeight;
-    }
-  }
+/** Scroll a list, but not the page, as scrollIntoView would, so that a button in it is seen. */
+export function reveal(list, button) {
+  const [top, height] = [button.offsetTop - list.offsetTop, button.offsetHeight];
+  const { scrollTop, clientHeight } = list;
+  if (top < scrollTop) list.scrollTop = top;
+  else if (top + height > scrollTop + clientHeight) list.scrollTop = top + height - clientHeight;
 }

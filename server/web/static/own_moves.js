@@ -8,14 +8,15 @@ export function movesOf(search) {
   return /^\d{1,10}(,\d{1,10}){0,399}$/.test(text) ? text.split(",").map(Number) : [];
 }
 
-/** A line of moves after the first `ply` moves of a match; the first `at` of them are shown. */
+/** A line of moves after the first `ply` moves of a match, or of own moves that have no match; the first
+ * `at` of them are shown. */
 export class OwnMoves {
-  #address;
+  #record;
   /** What the server knows of a line, by its address. */
   #known = new Map();
 
-  constructor(match, ply, moves) {
-    this.#address = `/matches/${encodeURIComponent(match)}/positions.json`;
+  constructor(record, ply, moves) {
+    this.#record = record;
     this.ply = ply;
     this.moves = moves;
     this.at = moves.length;
@@ -59,7 +60,7 @@ export class OwnMoves {
   async load(moves = this.actions) {
     const query = this.#query(moves);
     if (this.#known.has(query)) return this.#known.get(query);
-    const response = await fetch(`${this.#address}?${query}`).catch(() => null);
+    const response = await fetch(query).catch(() => null);
     if (!response) throw new Error(gettext("The server does not respond. Try again in a moment."));
     if (!response.ok) throw new Error(await faultOf(response));
     const found = await response.json();
@@ -73,7 +74,12 @@ export class OwnMoves {
   }
 
   #query(moves) {
-    return new URLSearchParams({ ply: this.ply, moves: moves.join(",") }).toString();
+    const { id, game, positions } = this.#record;
+    const played = id ? [] : positions.slice(1, this.ply + 1).map(({ action }) => action);
+    const query = new URLSearchParams({ ply: this.ply, moves: [...played, ...moves].join(",") });
+    if (!id) query.set("game", game);
+    const folder = id ? `/matches/${encodeURIComponent(id)}` : "/analysis";
+    return `${folder}/positions.json?${query}`;
   }
 }
 

@@ -5,7 +5,8 @@ import { BotAnalysis } from "./bot_analysis.js";
 import { MatchAnalysis } from "./match_analysis.js";
 import { candidateTable } from "./candidate_table.js";
 import { html } from "./elements.js";
-import { rollText, sentence } from "./match_text.js";
+import { rateOf } from "./match_record.js";
+import { percent, rollText, sentence } from "./match_text.js";
 import { OwnMoves, movesOf } from "./own_moves.js";
 import { gettext, ngettext } from "./texts.js";
 
@@ -16,8 +17,8 @@ const [LINE, ARROWS] = [10, 3];
  * Fills the part "study" of a page. `part(id)` is an element of the page, `search` the query of its
  * address.
  *
- * hooks: connect() (returns the connection to the server), onChange() (another position is to be
- * shown), onJudged(analysis) (win rates have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
+ * hooks: tries (whether moves are tried at once), connect() (returns the connection to the server), onChange() (another position is to be
+ * shown), onJudged(analysis) (win rates have changed), onAnswer() (`rate` may have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
  * (the board is to mark these).
  */
 export class Study {
@@ -44,9 +45,12 @@ export class Study {
     this.#part = part;
     this.#record = record;
     this.#hooks = hooks;
-    this.#own = new OwnMoves(record.id, ply, movesOf(search));
-    this.#isTrying = this.#own.moves.length > 0;
-    this.#bot = new BotAnalysis(hooks.connect, () => this.draw());
+    this.#own = new OwnMoves(record, ply, movesOf(search));
+    this.#isTrying = hooks.tries || this.#own.moves.length > 0;
+    this.#bot = new BotAnalysis(hooks.connect, () => {
+      this.draw();
+      hooks.onAnswer();
+    });
     this.#all = new MatchAnalysis(hooks.connect, record, () => hooks.onJudged(this.#all));
     this.#listen();
   }
@@ -54,6 +58,17 @@ export class Study {
   /** The moves that were tried and are shown. */
   get moves() {
     return this.#own.actions;
+  }
+
+  /** The positions after them, null while they are not known. */
+  get line() {
+    return this.#own.here?.positions ?? null;
+  }
+
+  /** The win rate of player 1 in the shown position, as the bot says; null if it is not known. */
+  get rate() {
+    const rate = this.#isAsking && this.#bot.info ? rateOf(this.#bot.info) : null;
+    return rate === null || this.mover === 1 ? rate : 1 - rate;
   }
 
   /** The position to show instead of that of the match, null for that of the match. */
@@ -93,6 +108,12 @@ export class Study {
     if (!this.#isTrying) return false;
     this.#try([...this.#own.actions, ...actions]);
     return true;
+  }
+
+  /** Try these moves after the first `ply` moves of the match. */
+  open(ply, moves) {
+    this.#own.set(ply, []);
+    this.#try(moves);
   }
 
   /** Show one tried move fewer, or one more. Returns whether there is one. */

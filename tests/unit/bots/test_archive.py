@@ -91,6 +91,8 @@ def unpacked(folder: Path, name: str, content: bytes, most: int = MOST) -> Unpac
         ("bot.zip", zipped({**BOT, "DESKTOP.INI": b"x", "Icon\r": b"x", ".git/config": b"x"})),
         ("bot.zip", zipped({"ada\\": b"", **{f"ada\\{key}": BOT[key] for key in BOT}})),
         ("bot.tar", tarred({f"ada\\{key}": BOT[key] for key in BOT}, mode="w")),
+        ("BOT.ZIP", zipped({**BOT, "@eaDir/x": b"x", "#bot.py#": b"x", ".TemporaryItems/x": b"x"})),
+        ("bot.tar.gz", tarred(BOT, member(".#bot.py", tarfile.SYMTYPE, "ada@host.1"))),
     ],
 )
 def test_every_kind_of_archive_gives_the_same_version(

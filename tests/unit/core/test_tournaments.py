@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -34,11 +35,13 @@ from playout.protocol.messages import (
     Started,
     TimeControl,
     Tournament,
+    Update,
     WatchTournament,
     Withdraw,
 )
 from playout.protocol.tournament_spec import (
     Adjudication,
+    Betting,
     Entrant,
     Openings,
     SandboxSettings,
@@ -525,10 +528,10 @@ def test_a_report_of_a_cluster_ends_with_its_session() -> None:
 # After a restart.
 
 
-def restarted(harness: HubHarness) -> HubHarness:
+def restarted(harness: HubHarness, **policy: Any) -> HubHarness:
     """A new hub with the records of the old one."""
     stored = stored_tournament(harness.stored)
-    again = HubHarness()
+    again = HubHarness(**policy)
     again.now = harness.now + 10.0
     again.hub._context._id_stamp += int(again.now * 1000)
     again.stored = list(harness.stored)
@@ -577,6 +580,53 @@ def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format
         bots.join(matches=2)
         bots.play()
         assert played_pairs(uninterrupted.stored) == played_pairs(harness.stored)
+
+
+class RepeatableBots(Bots):
+    """Their moves follow from the player and the position; Bob wins at once where he can."""
+
+    def _choose(self, event: Started | Update) -> int:
+        room = self.harness.hub.rooms[event.match]
+        position, name = room.match.position, room.seats[event.to_move - 1].name
+        legal = position.legal_actions
+        good = [each for each in legal if name == "Bob" and position.play(each).winner > 0]
+        drawn = zlib.crc32(repr((name, *position.moves)).encode())
+        return (good or legal)[drawn % len(good or legal)]
+
+
+class TransactionHarness(HubHarness):
+    """Knows how many records were stored after each transaction."""
+
+    def commit(self) -> None:
+        self.__dict__.setdefault("transactions", []).append(len(self.stored))
+        super().commit()
+
+
+def test_a_race_that_is_killed_after_any_transaction_is_decided_with_the_same_pairs() -> None:
+    """As in a queue of tests, fewer players than its concurrency allows continue it."""
+    terms = Betting(elo1=200, alpha=0.2)
+    openings = Openings(plies=3)
+    spec = spec_of(format="race", rounds=0, openings=openings, betting=terms, concurrency=2)
+
+    def decided(harness: HubHarness) -> tuple[Sequence[float], int]:
+        bots = RepeatableBots(harness, member(harness, "Ann"), member(harness, "Bob"))
+        bots.join()
+        bots.play()
+        stored = stored_tournament(harness.stored)
+        assert stored.ended
+        race = Ledger.restored(stored).race
+        assert race
+        assert race.winner
+        return race.processes[1].curve, len(played_pairs(harness.stored))
+
+    harness = TransactionHarness()
+    new_tournament(harness, spec)
+    result, records = decided(harness), harness.stored
+    for kill in harness.__dict__["transactions"][-10:]:
+        harness = TransactionHarness()
+        harness.stored = records[:kill]
+        again = restarted(harness, take_over_after_s=0.0)
+        assert decided(again) == result, f"killed after record {kill} of {len(records)}"
 
 
 def test_withdrawals_are_remembered() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
 import pyspiel
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from playout import games
 from playout.games import IllegalAction, State
-from playout.games.backgammon import PASS, Backgammon, cell_of
+from playout.games.backgammon import CRAWFORD, DOUBLE, DROP, PASS, ROLL, TAKE, Backgammon, cell_of
 from support.scale import repetitions
 
 #: Distinct positions after each roll from the start.
@@ -244,3 +247,82 @@ def test_every_move_is_reached_by_clicks_in_any_order_of_the_dice() -> None:
 def place_at(cell: int, player: int) -> int:
     label = backgammon().view(backgammon().initial_state()).cell_labels[cell]
     return int(label) if player == 1 else 25 - int(label)
+
+
+# Matches of several points. tests/process/test_backgammon_files.py compares them with gnubg.
+
+
+def match_to(points: int) -> Backgammon:
+    game = games.load(f"backgammon(points={points})")
+    assert isinstance(game, Backgammon)
+    return game
+
+
+@given(st.integers(2, 9), st.randoms(use_true_random=False), st.floats(0, 0.5))
+@settings(max_examples=repetitions(300, short=5), deadline=None)
+def test_scores_and_cubes_of_matches(points: int, draw: random.Random, doubling: float) -> None:
+    game = match_to(points)
+    states = [game.initial_state()]
+    while legal := game.legal_actions(states[-1]):
+        action = draw.choice(legal)
+        if legal == (ROLL, DOUBLE):
+            action = DOUBLE if draw.random() < doubling else ROLL
+        states.append(game.next_state(states[-1], action))
+    played = [0]
+    for before, after in itertools.pairwise(states):
+        (one, two, cube, owner, part, _), (first, second, *_) = before[35:], after[35:]
+        assert max(one, two) < points
+        assert cube.bit_count() == 1
+        assert (owner == 0) == (cube == 1)
+        assert part != CRAWFORD or cube == 1
+        if game.legal_actions(before) == (ROLL, DOUBLE):
+            assert part != CRAWFORD
+            assert owner in (0, before[0])
+            assert (one, two)[before[0] - 1] + cube < points
+        gained = first - one, second - two
+        if any(gained):
+            assert sorted(gained)[0] == 0
+            assert max(gained) in (cube, 2 * cube, 3 * cube)
+            played.append(part)
+    # The first game after somebody lacks one point is the Crawford game, and no other one is.
+    assert played == sorted(played)
+    assert played.count(CRAWFORD) <= 1
+    if states[-1][1] > 0:
+        assert states[-1][34 + states[-1][1]] >= points
+        lacked = any(points - 1 in state[35:37] for state in states)
+        assert lacked == (CRAWFORD in played)
+
+
+def test_a_gammon_counts_twice_and_a_backgammon_three_times() -> None:
+    game = match_to(10)
+    last = {1: 1}
+    for theirs, points in (
+        ({6: 14}, 2),  # player 2 has borne one off
+        ({6: 15}, 4),
+        ({18: 1, 6: 14}, 4),
+        ({19: 1, 6: 14}, 6),  # among the last six points of the winner
+        ({25: 1, 6: 14}, 6),
+    ):
+        before = (*position(1, (2, 1), last, theirs), 3, 1, 2, 1, 0, 0)
+        after = game.next_state(before, game.legal_actions(before)[0])
+        assert after[:3] == (0, 0, 0)  # the opening roll of the next game
+        assert after[6:34] == game.initial_state()[6:34]
+        assert after[35:] == (3 + points, 1, 1, 0, int(points == 6), 0)
+
+
+def test_decisions_about_the_cube_have_names_and_the_board_tells_them() -> None:
+    game = match_to(5)
+    before = (*position(1, (0, 0), {6: 15}, {6: 15}), 1, 2, 2, 1, 2, 1)
+    assert [game.action_name(before, each) for each in game.legal_actions(before)] == [
+        "roll",
+        "double",
+    ]
+    assert game.view(before).note == "pips 90-90, score 1-2 of 5, cube 2 of player 1"
+    offered = game.next_state(before, game.parse_action(before, "double"))
+    assert offered[0] == 2
+    assert game.view(offered).clicks == {TAKE: (), DROP: ()}
+    assert game.view(offered).note.endswith("cube 2 of player 1, doubled to 4")
+    assert game.next_state(offered, TAKE)[35:] == (1, 2, 4, 2, 2, 0)
+    assert game.next_state(offered, DROP)[35:] == (3, 2, 1, 0, 2, 0)
+    with pytest.raises(IllegalAction, match="legal are: take, drop"):
+        game.parse_action(offered, "roll")

@@ -52,3 +52,28 @@ def test_the_usual_port_of_the_page_may_be_taken_later(
         server.poll(1000.0)
     assert server.http[1] not in (0, address[1])
     server.stop()
+
+
+def test_players_take_over_at_once_when_a_tournament_is_resumed_and_reconnect_later(
+    logs: LogFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    def start(program: Program, log: object) -> None:
+        words = program.words
+        started.append(words[words.index("--take-over-after-s") + 1])
+
+    monkeypatch.setattr(Program, "start", start)
+    for players_return in (True, False):
+        server = LocalServer(
+            "sqlite://",
+            0,
+            logs,
+            games=["nim"],
+            accounts=(),
+            registration="closed",
+            players_return=players_return,
+        )
+        server._start()
+        server._start()
+    assert started == ["3.0", "3.0", "0.0", "3.0"]

@@ -49,6 +49,7 @@ def test_points_are_letters_of_column_and_row() -> None:
 @pytest.mark.parametrize(
     "text",
     ["(;SiZe[9]KoMi[5.5]Black[ee]AddWhite[cc])", "(;SZ[9]KM[5.5];B[ee]AW[cc])",
+     "(;SIZE[9]komi[5.5];BLACK[ee]addwhite[cc])",
      "(;Size[9]KoMi[5.5];BlacK[ee]AddbWhite[cc])"],
 )  # fmt: skip
 def test_small_letters_of_names_do_not_count(text: str) -> None:

@@ -48,6 +48,7 @@ def test_the_signs_of_windows_are_read() -> None:
         ("こんにちは".encode("shift-jis"), "cannot be recognized"),
         (b"\x7fELF\0\0\1", "zero bytes"),
         (b"\xff\xfea", "byte 3 is not UTF-16-LE"),
+        ("Zoë Müller".encode("cp437"), "save it as UTF-8"),
         (b"\xef\xbb\xbf\xff", "byte 4 is not UTF-8"),
     ],
 )

@@ -18,9 +18,11 @@ from playout.ratings.bradley_terry import (
     SPREAD,
     OutcomeCounts,
     Outcomes,
+    PointsWithoutLuck,
     Ratings,
     count_outcomes,
     rate,
+    rate_without_luck,
 )
 from playout.ratings.evidence import Pentanomial, evidence
 from playout.ratings.pairs import Pair, PairScore
@@ -140,6 +142,44 @@ def test_groups_that_did_not_meet_are_not_compared() -> None:
     assert found.error[1] < 100
     assert min(found.error[2:]) > SPREAD
     assert 0.4 < found.los[0][2] < 0.6
+
+
+def test_points_without_luck_that_are_results_are_rated_as_results() -> None:
+    results = mirrored({(0, 1): Outcomes(60, 0, 30), (1, 2): Outcomes(50, 0, 40)})
+    measured = {
+        movers: PointsWithoutLuck(int(each.first + each.second), each.first, each.first)
+        for movers, each in results.items()
+    }
+    found, expected = rate_without_luck(3, measured), rate(3, results)
+    assert found.elo == pytest.approx(expected.elo, rel=0.01)
+    assert found.error == pytest.approx(expected.error, rel=0.02)
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_error_bars_without_luck_contain_the_true_ratings(skewed: bool) -> None:
+    """On simulated ladders, for points with a tenth of the variance: in 94 % or more."""
+    draw, players, hits, widths = np.random.default_rng(1), 5, 0, []
+    ladders = repetitions(300, short=4)
+    for _ in range(ladders):
+        elo = draw.normal(0, 100, players)
+        elo -= elo.mean()
+        measured: dict[tuple[int, int], PointsWithoutLuck] = {}
+        results: dict[tuple[int, int], Outcomes] = {}
+        for _ in range(100):
+            one, other = map(int, draw.choice(players, 2, replace=False))
+            share = 1 / (1 + 10 ** ((elo[other] - elo[one] - 30) / 400))
+            noise = draw.exponential() - 1 if skewed else draw.normal()
+            points = share + noise * math.sqrt(0.1 * share * (1 - share))
+            before = measured.get((one, other), PointsWithoutLuck())
+            measured[one, other] = before.add(points)
+            wins, _, losses = results.get((one, other), Outcomes())
+            won = draw.random() < share
+            results[one, other] = Outcomes(wins + won, 0, losses + (not won))
+        found = rate_without_luck(players, measured)
+        hits += int(np.sum(np.abs(np.array(found.elo) - elo) <= found.error))
+        widths.append(sum(found.error) / sum(rate(players, results).error))
+    assert hits / (ladders * players) > (0.94 if ladders > 100 else 0.85)
+    assert max(widths) < 0.6
 
 
 def test_ties_only_make_equals() -> None:

@@ -70,6 +70,8 @@ ROSTER = 'account,team,name\nAda,Reds,"L., Ada"\nBjörn,Reds,\n'
         b"\n,,\n" + ROSTER.replace("\nBj", "\n,,\n\n , ,\nBj").encode() + b",,\n\n",
         b"sep=;\r\nname;account;team\r\nL., Ada;Ada;Reds\r\n;Bj\xc3\xb6rn;Reds\r\n",
         b'account,team,name,,\nAda,Reds,"L., Ada",,\nBj\xf6rn,Reds,,,\n',
+        ROSTER.replace("L., Ada", "L: Ada").replace(",", "|").replace("L:", "L.,").encode(),
+        b';account;;team;name\r\n;Ada;;Reds;"L., Ada"\r\n;Bj\xf6rn;;Reds\r\n',
     ],
 )
 def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, data: bytes) -> None:
@@ -162,7 +164,12 @@ def test_the_name_of_the_file_is_part_of_addresses(tmp_path: Path) -> None:
         ),
         ("account,team\n,Reds\n", "class.csv:2: the account is missing"),
         ("sep=;\n\naccount;team\n;Reds\n", "class.csv:4: the account is missing"),
-        ('account,team\n"Ada,Reds\n', "class.csv unexpected end of data"),
+        (
+            'account,team\n"Ada,Reds\n',
+            "class.csv cannot be read at line 2: unexpected end of data;",
+        ),
+        ('account,team\n"Ada" ,Reds\n', "cannot be read at line 2: ',' expected after '\"'"),
+        ("account,,team\nAda,Reds\n", "line 2 has a cell in a column without a name"),
         ("", "class.csv is empty: it needs a first line with account"),
         ("\n,,\n", "class.csv is empty"),
         ("Ada,Reds\nBob,Reds\n", "first line with account, team, name, not 'Ada, Reds'"),

@@ -198,6 +198,23 @@ def test_a_race_is_decided_by_the_pairs_before_the_first_open_one() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("limit", [None, 6])
+def test_later_pairs_of_a_race_change_no_number(limit: int | None) -> None:
+    """After the decision, or after the maximum number of pairs."""
+    race = spec("race", 2, rounds=0, betting=Betting(elo1=200))
+    ledger = ledger_of(race, [])
+    ledger.most_pairs = limit
+    reports = []
+    for each in ledger.pairs:
+        for match in pair(each.key, *((1, 2) if each.entrants[0] == 1 else (2, 1))):
+            ledger.put(match)
+        if ledger.race and (ledger.race.is_over or ledger.race.pairs == limit):
+            reports.append(Results(ledger).report())
+    assert len(reports) > 2
+    assert reports[0].done == (limit or 10)
+    assert all(each == reports[0] for each in reports)
+
+
 def test_a_race_with_repeated_pairs_goes_on_until_it_is_decided() -> None:
     """Candidate 1 wins with the moves of its first pair; candidate 2 loses."""
     race = spec("race", 3, rounds=0, betting=Betting(elo1=200))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sgfmill import sgf as sgfmill
 
 from playout import games
-from playout.games import Game
+from playout.games import Game, Position
 from playout.server import export
 from playout.server.tournament import opening_file
 from playout.server.tournament.opening_file import BadOpening, PlayableOpening
@@ -16,6 +16,7 @@ from support.scale import repetitions
 from support.stored_game import PlayedGame
 from support.variants import EXAMPLES
 
+ENDING = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1"
 GAMES = ["tic_tac_toe", "gomoku(size=7)", "othello(size=6)"]
 PLAYED = """\
 [Event "a match"]
@@ -104,6 +105,7 @@ def test_sgf_has_an_opening_in_each_variation() -> None:
         ("(;B[aa]\n;W[bb", 2, "the value of W is not closed by ']'"),
         ("(;B[aa]", 1, "a game that is not closed by ')'"),
         ("(;B[aa] 7)", 1, "'7' is not expected here"),
+        ("(;GM[2]\nB[aa])", 1, "game number 2 (GM), and the game here is 4"),
     ],
 )
 def test_an_error_of_sgf_has_its_line(text: str, line: int, error: str) -> None:
@@ -251,12 +253,15 @@ CASTLED = "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 O-O"
         ("1. e4 e6 2. e5 d5 3. exd6 e.p. cxd6", EP),
         ("1. e4 e6 2. e5 d5 3. exd6e.p. cd", EP),
         ("1. e4 e6 2. e5 d5 3. ed ep c7:d6", EP),
+        ("1. e4, e6 2. e5 d5 3. exd6/ep cxd6 1:0", EP),
+        ("1. e4 e6 2. e5 d5 3. exd6 e. p. \u2013 c7xd6", EP),
         ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. bxa8Q", f"{PROMOTED}Q"),
         ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. bxa8(N)", f"{PROMOTED}N"),
         ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. b7xa8=q", f"{PROMOTED}Q"),
         ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. ba8/R", f"{PROMOTED}R"),
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. 0-0 Nf6 5. d3 0-0", CASTLED),
-        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. o-o Nf6 5. d3 e8g8", CASTLED),
+        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. o-o Nf6 5. d3 o-o!", CASTLED),
+        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. O-O Nf6 5. d3 e8g8", CASTLED),
     ],
 )
 def test_special_moves_of_chess_are_read(moves: str, names: str) -> None:
@@ -289,7 +294,9 @@ def test_tags_of_chess_decide_which_games_are_used(tags: str, told: str) -> None
     assert second == "e4 e5"
 
 
-@pytest.mark.parametrize("broken", ["1. e4 {never closed", "1. Zz9", "1. e4 )", '1. "e4'])
+@pytest.mark.parametrize(
+    "broken", ["1. e4 {never closed", "1. Zz9", "1. e4 )", '1. "e4', "1. e4 -- 2. Nf3 Nf6"]
+)
 def test_a_game_that_cannot_be_read_does_not_hide_the_next(broken: str) -> None:
     text = f'[Event "x"]\n\n{broken}\n\n[Event "y"]\n\n1. e4 e5 *\n'
     first, second = read("o.pgn", text, "chess")
@@ -315,6 +322,10 @@ def test_a_capture_of_draughts_is_one_move(moves: str) -> None:
     assert names.endswith("38x29 20-24 30x19 19x10 5x14")
 
 
+#: The board of Othello before the first move.
+GGF = f"{'-' * 27}O*{'-' * 6}*O{'-' * 27}"
+
+
 @pytest.mark.parametrize(
     ("game", "text", "names"),
     [
@@ -326,6 +337,14 @@ def test_a_capture_of_draughts_is_one_move(moves: str) -> None:
         ("gomoku(size=15)", "0,0, 1,-1, -2,3", "h8 i7 f11"),
         ("gomoku(size=15)", "0,0,1,-1", "h8 i7"),
         ("gomoku(size=15)", "h8;i7", "h8 i7"),
+        ("gomoku(size=15)", "h8i7j10", "h8 i7 j10"),
+        ("gomoku(size=15)", "Piskvorky 15x15, 11:11, 0\n8,8,1000\n9,7,20\n-1\nan engine", "h8 i7"),
+        ("connect_four", "4453", "4 4 5 3"),
+        ("chess", "1.e4 e5 2.Nf3", "e4 e5 Nf3"),
+        ("hex(size=11,swap=true)", "b3 swap-pieces i2", "b3 swap i2"),
+        ("hex(size=11)", "(;GM[11]SZ[11];B[a10];W[j1];B[resign])", "a10 j1"),
+        ("othello", f"1 (;GM[Othello]BO[8 {GGF} *]B[F5//0.1]W[d6/1.2]B[C3];)", "f5 d6 c3"),
+        ("go(size=9)", "(;sz[9];b[ee];w[cc])", "E5 C7"),
         ("hex(size=11)", "(;FF[4]GM[11]SZ[11];B[a10];W[j1];B[i2])", "a10 j1 i2"),
         ("hex(size=11)", "(;SZ[11];W[aj];B[ja];W[ib])", "a10 j1 i2"),
         ("hex(size=11,swap=true)", "(;SZ[11];B[b3];W[swap-pieces];B[i2])", "b3 swap i2"),
@@ -349,6 +368,7 @@ PLACED = "rnbqkbnr/1ppp1pp1/4p2p/p3P3/8/P7/1PPP1PPP/RNBQKBNR w KQkq -"
         (f"{PLACED} hmvc 3; fmvn 4;", "3 4"),
         (f'{PLACED} bm d4; fmvn 12;hmvc 1; id "a; b";', "1 12"),
         (f"{PLACED} 5 7 ; c0 note", "5 7"),
+        (f'{PLACED.replace(" w ", " W ")} hmvc "2"; fmvn 7', "2 7"),
         (f'"{PLACED} 0 1"', "0 1"),
     ],
 )
@@ -372,6 +392,19 @@ def test_a_position_that_the_game_refuses_is_an_error(line: str, game: str, told
     assert number == 1
     assert text.startswith("error: ")
     assert told in text
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "told"),
+    [
+        ("gomoku(size=15)", "Piskvorky 20x20, 11:11, 0\n8,8,1", "expected 'Piskvorky 15x15, '"),
+        ("othello", "Piskvorky 8x8, 11:11, 0\n3,3,1", "a record of five in a row"),
+        ("othello", f"(;GM[Othello]BO[8 {GGF[:-1]}O *]B[F5])", "BO sets up a position"),
+        ("chess", f"{PLACED} 0 1 moves e1e8", "'e1e8' is not legal"),
+    ],
+)
+def test_a_record_of_another_board_is_an_error(game: str, text: str, told: str) -> None:
+    assert told in read("o.txt", text, game)[0][1]
 
 
 def test_a_game_of_pgn_begins_at_its_position() -> None:
@@ -427,3 +460,29 @@ def test_positions_may_follow_comments(name: str) -> None:
     line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -"
     (found,) = opening_file.read(name, f'# a book\n\n{line} id "1";\n', games.load("chess"))
     assert found == (3, PlayableOpening((), f"{line} 0 1"))
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "spec", "names"),
+    [
+        ("chess", "1. e4 e5\r\n2. Nf3", "chess", ("e4", "e5", "Nf3")),
+        ("chess", "1.e4 e5 2.Nf3", "chess", ("e4", "e5", "Nf3")),
+        ("chess", "1. f3 e5 2. g4 Qh4#", "chess", ("f3", "e5", "g4", "Qh4#")),
+        (
+            "chess",
+            "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1",
+            "chess(fen=4k3/8/8/8/8/8/8/R3K3 w Q - 0 1)",
+            (),
+        ),
+        ("go(size=9)", "(;GM[1]SZ[9];B[ee];W[ec])", "go", ("E5", "E7")),
+        ("tic_tac_toe", "# the middle first\nb2\na1", "tic_tac_toe", ("b2", "a1")),
+    ],
+)
+def test_people_paste_moves_and_positions(
+    game: str, text: str, spec: str, names: tuple[str, ...]
+) -> None:
+    found, actions = opening_file.pasted(text, games.load(game), most=400)
+    position = Position(found, actions)
+    assert (str(found), tuple(map(position.move_name, range(position.ply)))) == (spec, names)
+    with pytest.raises(BadOpening):
+        opening_file.pasted("x9", games.load(game), most=400)

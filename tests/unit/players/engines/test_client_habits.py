@@ -16,6 +16,7 @@ import pytest
 from playout import games
 from playout.games import Position
 from playout.players import Limit, PlayerError, Resigned
+from playout.players.core.player import MatchClock, TimeLeft
 from playout.players.engine import Engine
 from playout.players.engines import client, gomocup_client, gtp_client, xboard_client
 from support.engines import scripted
@@ -93,6 +94,8 @@ _EXACT = "info depth 9 multipv 1 score cp 150 nodes 900 pv e2e4\n"
         "info depth 3 score cp - nodes 7 pv e2e4",
         "info depth 3 currmove e2e4 currmovenumber 1",
         "Info depth 3 score cp 900 pv e2e4",
+        "info depth 9 score cp -900 nodes 900 pv a2a3 a7a6 multipv 2",
+        "info depth 10 score cp 300 pv e2e4 e7e5 lowerbound nodes 9",
     ],
 )
 def test_the_win_rate_is_that_of_the_last_exact_line_of_the_best_move(
@@ -112,8 +115,18 @@ def test_the_win_rate_is_that_of_the_last_exact_line_of_the_best_move(
     ],
 )
 def test_a_score_of_uci_is_a_win_rate(engine: Made, score: str, centipawns: float) -> None:
-    found = uci_rates(engine, f"{_EXACT}info depth 10 score {score} pv e2e4 e7e5\nbestmove e2e4\n")
-    assert found == [rate_of(centipawns)]
+    found = uci_rates(
+        engine,
+        f"{_EXACT}info depth 10 score {score} pv e2e4 e7e5\nbestmove e2e4\n",
+        f"info depth 10 pv e7e5 g1f3 score {score} string depth 3\nbestmove e7e5\n",
+    )
+    assert found == [rate_of(centipawns)] * 2
+
+
+def test_the_output_of_dotnet_begins_with_a_byte_order_mark(engine: Made) -> None:
+    mark = "\ufeff"
+    made = engine("chess", "uci", ("uci$", [f"{mark}uciok\n"]), ("go", [f"{mark}bestmove e2e4\n"]))
+    assert made.game.action_name(made.game.initial_state(), first_move(made)) == "e4"
 
 
 def test_lines_after_a_move_do_not_belong_to_the_next_search(engine: Made) -> None:
@@ -251,6 +264,7 @@ def test_a_move_is_understood_in_all_forms_of_xboard(engine: Made, answer: str) 
         ("9 150 3 900 e2e4\n10- -300 3 900 e2e4", 150),
         ("9 150 3 900 e2e4\n10 300 3 900 e2e4 ++", 150),
         ("9 150 3 900 e2e4\n10 -300 3 900 e2e4 ?", 150),
+        ("9 150 3 900 e2e4\n10 300 3 900 e2e4 FH", 150),
         ("9 -900 3 900 a2a3", None),
     ],
 )
@@ -282,7 +296,29 @@ def test_features_need_no_end(engine: Made, features: str) -> None:
     assert made.game.action_name(made.game.initial_state(), first_move(made)) == "e4"
 
 
+def test_moves_in_the_notation_of_people_are_a_rejected_feature(
+    engine: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xboard_client, "_FIRST_FEATURE_S", 10.0)
+    made = engine("chess", "xboard", ("protover", ["feature san=1 time=0 ping=1 done=1\n"]),
+                  ("(accepted san|otim)", ["Illegal move: {1}\n"]),
+                  ("go", ["move e2e4\n"]))  # fmt: skip
+    clock = MatchClock(TimeLeft(60.0, 0, 0.0), 0.0, (TimeLeft(60.0, 0, 0.0),) * 2)
+    made.choose(Position(made.game), Limit(seconds=1.0, clock=clock))
+
+
 # GTP.
+
+
+@pytest.mark.parametrize("command", ["name", "version", "time_settings", "time_left"])
+def test_refusals_of_gtp_are_faults_only_of_moves_and_positions(
+    engine: Made, command: str, tmp_path: Path
+) -> None:
+    commands = f"{_NUMBERS} time_settings time_left".replace(" ", "\n")
+    made = engine("go(size=9)", "gtp", ("list_commands", [f"={{n}} {commands}\n\n"]),
+                  (command, ["?{n} not here\n\n"]), ("genmove", ["={n} E5\n\n"]))  # fmt: skip
+    assert Position(made.game).name(first_move(made)) == "E5"
+    assert "has answered '? not here'" in log_of(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -368,6 +404,17 @@ def test_the_win_rate_of_gtp_is_that_of_the_move(
     assert (info and info.win_rate) == (rate if rate is None else pytest.approx(rate))
 
 
+def test_a_report_of_gtp_may_end_with_the_move_alone(engine: Made) -> None:
+    name = "kata-genmove_analyze"
+    report = "={n}\ninfo move E5 visits 0 winrate 0.9 order 0 pv E5\nE5\n\n"
+    made = engine(
+        "go(size=9)", "gtp", ("list_commands", [f"{_REPORTS}{name}\n\n"]), (name, [report])
+    )
+    result = made.choose(Position(made.game), _LIMIT)
+    assert Position(made.game).name(result.action) == "E5"
+    assert result.info is None  # nothing was visited
+
+
 def test_gtp_says_what_came_instead_of_an_answer(engine: Made) -> None:
     made = engine("go(size=9)", "gtp", ("genmove", ["E5\n"]))
     with pytest.raises(PlayerError, match=r"\(its last line was 'E5'\), given '\d+ genmove b'"):
@@ -438,7 +485,8 @@ def test_legal_moves_are_listed_as_the_protocol_writes_them(engine: Made) -> Non
         ("ABOUT", ['name="Brain"\r\nversion="1"\r\n']),
         ("ABOUT", ["just a text\r\n"]),
         ("BEGIN", ["debug thinking\r\nMessage hi\r\n7,7\r\n"]),
-        ("BEGIN", ["7, 7 \r\n"]),
+        ("BEGIN", ["DEBUG: 3,3\r\nMESSAGE: 4,4\r\n7, 7 \r\n"]),
+        ("ABOUT", ['name="Habit", version="1"\r\nalso a greeting\r\n']),
         ("BEGIN", ["(7,7)\r\n"]),
         ("BEGIN", ["SUGGEST 7,7\r\n"]),
         ("BEGIN", ["7,7\r\n7,7\r\n7,7\r\nOK\r\n"]),
@@ -485,6 +533,15 @@ def test_a_brain_that_refuses_to_move_is_at_fault(engine: Made) -> None:
     made = engine("gomoku(size=15)", "gomocup", ("BEGIN", ["ERROR no memory\r\n"]))
     with pytest.raises(PlayerError, match="has answered 'ERROR no memory', given 'BEGIN'"):
         made.choose(Position(made.game), _LIMIT)
+
+
+def test_a_second_answer_of_a_script_is_dropped_and_logged(engine: Made, tmp_path: Path) -> None:
+    made = engine("connect_four", "lines", (".", ["3\n4\n", "2\n"]))
+    position = Position(made.game)
+    for _ in range(2):
+        position = position.play(made.choose(position, _LIMIT).action)
+    assert position.moves == (3, 2)
+    assert "[not used] 4" in log_of(tmp_path)
 
 
 TINY = """

@@ -1,0 +1,106 @@
+"""`/analysis/ID`: a match with a tree of variations; `/analysis?game=chess&text=1. e4`: own moves.
+
+`/analysis/positions.json?game=chess&ply=1&moves=3,5`: positions after moves that a person tries.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import structs
+
+from playout import games
+from playout.games import Game, Position
+from playout.protocol.messages import Reason
+from playout.server.core.view import board_of, position_view_of
+from playout.server.runtime.game_compilation import FIRST_GAME, described_games
+from playout.server.tournament import opening_file
+from playout.server.tournament.opening_file import BadOpening
+from playout.server.web.http import JSON, HttpRequest, HttpResponse, cacheable_response
+from playout.server.web.match_data import MatchData, MatchResult, PositionData
+from playout.server.web.pages.matches import MAX_MOVES, continuation, match_page
+from playout.server.web.pages.source import PageSource
+from playout.server.web.parameters import Parameters, parse_game
+
+
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of moves that a person pastes, or of a game without moves."""
+    Parameters(request, ("game", "text", "ply", "moves"))  # ply and moves are for the script
+    chosen, text = request.query.get("game") or FIRST_GAME, request.query.get("text", "").strip()
+    policy, language = source.hub.policy, request.language
+    names = language.gettext("Player 1"), language.gettext("Player 2")
+
+    def respond() -> HttpResponse:
+        described, _ = described_games()
+        game, fault = games.load(parse_game(chosen)), ""
+        actions: tuple[int, ...] = ()
+        try:
+            if text:
+                game, actions = opening_file.pasted(text, game, MAX_MOVES)
+        except BadOpening as error:
+            fault = language.told(str(error))
+        data = own_moves(game, actions, names)
+        return match_page(
+            data, policy, language, games=described, chosen=chosen, written=text, fault=fault
+        )
+
+    return await source.archive.run_in_thread(respond)
+
+
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of a match, or the positions after own moves."""
+    if request.path == ("positions.json",):
+        return await _positions(source, request)
+    data = await source.lookup.data("/".join(request.path))
+    policy, language = source.hub.policy, request.language
+
+    def respond() -> HttpResponse:
+        described, _ = described_games()
+        return match_page(
+            data, policy, language, games=described, chosen=data.game, written="", fault=""
+        )
+
+    return await source.archive.run_in_thread(respond)
+
+
+async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
+    parameters = Parameters(request, ("game", "ply", "moves"))
+    ply = parameters.number("ply", 0, MAX_MOVES, least=0)
+    moves = parameters.actions("moves", MAX_MOVES)
+
+    def respond() -> HttpResponse:
+        game = games.load(parameters.game or FIRST_GAME)
+        found = continuation(own_moves(game), 0, moves)
+        found = structs.replace(found, positions=found.positions[ply:])
+        return cacheable_response(msgspec.json.encode(found), JSON)
+
+    return await source.archive.run_in_thread(respond)
+
+
+def own_moves(
+    game: Game, actions: tuple[int, ...] = (), players: tuple[str, str] = ("", "")
+) -> MatchData:
+    """The data of moves that belong to no match. Raises HttpError for an illegal one."""
+    position = Position(game)
+    first = MatchData(
+        match="",
+        game=str(game),
+        players=players,
+        linked=(False, False),
+        clock="none",
+        started_at=0.0,
+        to_move=position.to_move,
+        board=board_of(game),
+        positions=(PositionData(ply=0, view=position_view_of(position)),),
+    )
+    if not actions:
+        return first
+    after = continuation(first, 0, actions)
+    over = MatchResult(
+        winner=after.winner, returns=(0, 0), reason=Reason.RULES, text="", missing=None, at=0.0
+    )
+    return structs.replace(
+        first,
+        positions=(*first.positions, *after.positions),
+        to_move=after.to_move,
+        result=over if after.winner else None,
+    )
