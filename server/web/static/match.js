@@ -80,9 +80,10 @@ class MatchPage {
   #sent = -1;
   /** The ply of a pass that is about to be made, -1 for none. */
   #passAt = -1;
-  /** When that move was sent, and the position as it is drawn meanwhile. */
+  /** When that move was sent, the position as it is drawn meanwhile, and the cell of its piece. */
   #sentAt = 0;
   #sentView = null;
+  #sentTo;
   /** The actions that follow the move that was sent, and the ply of the first of them. */
   #further = { ply: -1, actions: [] };
   /** A move whose connection was lost before the server confirmed it: {ply, action}. */
@@ -282,8 +283,8 @@ class MatchPage {
     this.#sent = last;
     this.#sentAt = seconds();
     this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
+    this.#sentTo = cells.at(-1);
     this.#show();
-    if (cells.length) this.#board.fade(cells.at(-1));
     const error = await this.#request({ type: "move", ply: last, action });
     if (error?.code === "lost") {
       this.#unconfirmed = { ply: last, action };
@@ -428,15 +429,17 @@ class MatchPage {
     if (!this.#record.start(event)) this.#catchUp();
     const move = this.#unconfirmed;
     this.#unconfirmed = null;
-    if (move) this.#sent = -1;
+    if (move && event.moves[move.ply] !== move.action) this.#sent = -1; // otherwise it is drawn until it is known
     if (move && event.seat && event.moves.length === move.ply && event.to_move === event.seat) {
       queueMicrotask(() => this.#play(move.action, ...this.#further.actions));
     }
     this.#browser.extend(this.#record.last);
     this.#isConnected = true;
     if (event.seat) part("take-over").hidden = true;
+    if (this.#record.last > this.#sent) this.#sent = -1;
     this.#setClocks();
     this.#show();
+    this.#playFurther();
     if (event.seat && !part("announcer").hasChildNodes()) this.#announcePosition();
   }
 
@@ -575,7 +578,10 @@ class MatchPage {
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     const isLast = live && !this.#study.moves.length;
     if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
-    else if (this.#sent === record.last && live) this.#board.show(this.#sentView);
+    else if (this.#sent === record.last && live) {
+      this.#board.show(this.#sentView);
+      if (this.#sentTo !== undefined) this.#board.fade(this.#sentTo);
+    }
     else if (mayPlay && live) this.#board.show(position.view, record.mustPass ? [] : record.legalMoves, record.toMove);
     else {
       const mayPlan = !record.board.has_chance && live && this.#isConnected && record.seat !== null && !mine && !record.over;
