@@ -546,7 +546,7 @@ def tune(
         program = _program(sources, Laboratory(sources.home, folder, conditions, None), folder)
     else:
         add_current_folder(player)
-    terms = TuningTerms.of(player or "bot", conditions, limit, pairs, program)
+    terms = TuningTerms.of(player or "bot", conditions, folder, limit, pairs, program)
     tuning = Tuning(sources.home, terms)
     start, tuned = tuning.play()
     click.echo(f"Start: {terms.named(start)}\nTuned: {terms.named(tuned)}")

@@ -14,7 +14,7 @@ import hashlib
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -34,6 +34,7 @@ from playout.laboratory.lab_file import PASSED, Conditions
 from playout.players import Limit
 from playout.players.comparison.pairs import PairTask, PlayedPair, Score, play_task, score
 from playout.players.comparison.workers import run_on_cores
+from playout.players.evaluations import files
 from playout.protocol.tournament_spec import Betting, Entrant, Openings, SandboxSettings
 from playout.ratings import plot, quadratic
 from playout.ratings.book import Book, shipped
@@ -59,7 +60,7 @@ class LearnedPair(msgspec.Struct, frozen=True):
 class TestedPair(msgspec.Struct, frozen=True):
     """A finished pair of the tuned values against the start: the points of the tuned ones.
 
-    `luck` is theirs in both matches, by the evaluation that comes with the game.
+    `luck` is theirs in both matches, None without an evaluation that values rolls.
     """
 
     number: int
@@ -105,7 +106,10 @@ def _passed(parameters: Sequence[TunedParameter], values: Values, passed: str) -
 
 @dataclass(frozen=True)
 class TuningTerms:
-    """What a tuning depends on: a `player`, or the `program` of a bot with that name."""
+    """What a tuning depends on: a `player`, or the `program` of a bot with that name.
+
+    `evaluation` is a file, or "shipped": that of `PairTask`.
+    """
 
     player: str
     game: str
@@ -115,17 +119,22 @@ class TuningTerms:
     seed: int
     parameters: tuple[TunedParameter, ...]
     program: TunedProgram | None = None
+    evaluation: str = field(default=files.SHIPPED, repr=False)
 
     @classmethod
     def of(
         cls,
         player: str,
         conditions: Conditions,
+        folder: Path,
         limit: Limit,
         pairs: int,
         program: TunedProgram | None = None,
     ) -> TuningTerms:
-        """Return the terms of conditions. Raises UsageError if they cannot be tuned."""
+        """Return the terms of conditions, whose files are relative to the `folder`.
+
+        Raises UsageError if they cannot be tuned.
+        """
         if len(conditions.games) > 1 or "file" in conditions.openings:
             raise click.UsageError(
                 "a tuning has one game, and openings that are shipped or random moves (plies)"
@@ -135,12 +144,17 @@ class TuningTerms:
         plies = 0 if lines else conditions.openings.get("plies", 0)
         openings = Openings(plies=plies, lines={game: lines} if lines else {})
         parameters = conditions.parameters
-        terms = cls(player, game, limit, pairs, openings, seed, parameters, program)
+        evaluation = conditions.evaluation
+        if evaluation != files.SHIPPED:
+            evaluation = str((folder / evaluation).absolute())
+        terms = cls(player, game, limit, pairs, openings, seed, parameters, program, evaluation)
         try:
+            if evaluation != files.SHIPPED:
+                files.load_net(load(game), evaluation)
             Book(game, openings, seed)[0]
             for end in ("low", "start", "high"):
                 terms._check({each.name: getattr(each, end) for each in parameters})
-        except (SpecError, OpeningError) as error:
+        except (SpecError, OpeningError, files.EvaluationError) as error:
             raise click.UsageError(str(error)) from error
         return terms
 
@@ -165,13 +179,15 @@ class TuningTerms:
         """Return the pair of that number between two sets of values."""
         names = (self.named(sides[0]), self.named(sides[1]))
         tables = (self.table(sides[0]), self.table(sides[1]))
-        task = PairTask(self.game, names, self.limit, book[number])
+        task = PairTask(self.game, names, self.limit, book[number], evaluation=self.evaluation)
         return PlayedSides(number, task, tables, sides)
 
     @property
     def digest(self) -> str:
         """The name of the tuning's folder."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+        own = self.evaluation != files.SHIPPED
+        read = Path(self.evaluation).read_bytes() if own else b""
+        return hashlib.sha256(repr(self).encode() + read).hexdigest()[:12]
 
 
 def require_parameters(conditions: Conditions, *, program: bool) -> None:

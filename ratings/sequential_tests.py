@@ -6,9 +6,9 @@ probability ratio test, as in fishtest and fastchess. The score of a pair of mat
 Elo, the likeliest one is computed. The logarithm of the ratio of the two likelihoods (LLR) changes
 with each pair, until it crosses a bound.
 
-Both can use scores without luck (`playout.ratings.luck`), which lie from -1 to 2. Their goals stay
-differences of the players' strength in deviations of the scores with luck, so that a test without
-luck looks for the same difference, with fewer pairs.
+Both can use scores without luck (`playout.ratings.luck`), which lie from -1 to 2; the first then
+bets, too. Their goals stay differences of the players' strength in deviations of the scores with
+luck, so that a test without luck looks for the same difference, with fewer pairs.
 """
 
 from __future__ import annotations
@@ -93,23 +93,34 @@ def curve(
 
 
 def curve_without_luck(raw: Sequence[float], scores: Sequence[float], test: Sprt) -> list[float]:
-    """Return the LLR after each pair, of scores of entrant 0 that may be any numbers.
+    """Return the evidence after each pair, of scores of entrant 0 that lie from -1 to 2.
 
-    It is that of normal distributions with the variance of the `scores`; `raw` are the scores with
-    luck. As if one more pair had the largest deviation with luck, no variance is 0. The variance of
-    the `scores` is that around 1/2: around their mean, it would be much too small after a few pairs
-    with large equal scores, which would decide the test.
+    `raw` are the scores with luck. The evidence is compared with the bounds of the LLR, and is
+    near it. It comes from two gamblers, as in the betting test below: one bets that the mean is
+    more than elo0 says, the other that it is less than elo1 says. Their bets are those with which
+    a gambler's capital is near the likelihood ratio, limited so that no pair costs more than nine
+    tenths of the capital. A capital reaches a bound with a probability of at most alpha or beta if
+    elo0 or elo1 is true, without a condition on the distribution (Ville 1939); the first capital
+    starts with 1 - beta and the second with 1 - alpha, as the bounds are those of Wald. The
+    deviations by which normalized Elo is measured are those of the pairs before.
     """
-    pairs = np.arange(1, len(scores) + 1)
-    sums = np.cumsum(np.array([raw, scores]) - 0.5, axis=1)
-    squares = np.cumsum((np.array([raw, scores]) - 0.5) ** 2, axis=1)
-    raw_variance = (0.25 + squares[0] - sums[0] ** 2 / pairs) / (pairs + 1)
-    variance = (0.25 + squares[1]) / (pairs + 1)
-    low, high = (_distance_of(elo, test.model) for elo in (test.elo0, test.elo1))
-    if test.model == "normalized":
-        low, high = low * np.sqrt(raw_variance), high * np.sqrt(raw_variance)
-    ratios = (high - low) * (2 * sums[1] - pairs * (low + high)) / (2 * variance)
-    return [float(each) for each in ratios]
+    from_half = np.array([raw, scores]) - 0.5
+    before = np.arange(from_half.shape[1])
+    squares = np.cumsum(from_half**2, axis=1) - from_half**2
+    sums = np.cumsum(from_half[0]) - from_half[0]
+    # As if one more pair had the largest deviation with luck: no variance is 0.
+    raw_variance = (0.25 + squares[0] - sums**2 / np.maximum(before, 1)) / (before + 1)
+    variance = (0.25 + squares[1]) / (before + 1)
+    unit = np.sqrt(raw_variance) if test.model == "normalized" else 1.0
+    low, high = (_distance_of(elo, test.model) * unit for elo in (test.elo0, test.elo1))
+    bets = (high - low) / variance
+    evidence = np.zeros(len(before))
+    for sign, end, error in ((1, low, test.beta), (-1, high, test.alpha)):
+        most = _MOST_BET_WITHOUT_LUCK / np.maximum(1 + sign * end / 1.5, 0.1)
+        factors = 1 + np.minimum(bets, most) * sign * (from_half[1] - end)
+        capital = math.log(1 - error) + np.cumsum(np.log(factors))
+        evidence += sign * np.maximum(capital, 0.0)
+    return [float(each) for each in evidence]
 
 
 def _distance_of(elo: float, model: str) -> float:

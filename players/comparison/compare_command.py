@@ -25,6 +25,7 @@ from playout.games import Game
 from playout.players import Limit
 from playout.players.comparison.pairs import PairTask, PlayedPair, openings, play_task, score
 from playout.players.comparison.workers import run_on_cores
+from playout.players.evaluations import files
 from playout.ratings.luck import Interval, interval
 from playout.ratings.pairs import OpeningError
 
@@ -86,6 +87,11 @@ def _in_writable_folder(
 )
 @click.option("--seed", default=1, show_default=True, help="Seed of the random moves and rolls.")
 @click.option(
+    "--evaluation",
+    metavar="FILE",
+    help="The evaluation that measures the luck of rolls.  [default: the one of the game]",
+)
+@click.option(
     "--cores",
     default=1,
     show_default=True,
@@ -108,6 +114,7 @@ def main(
     simulations: int | None,
     plies: int,
     seed: int,
+    evaluation: str | None,
     cores: int,
     path: Path | None,
 ) -> None:
@@ -119,6 +126,8 @@ def main(
     """
     both = _contests(names, against)
     loaded = _checked(game, [*names, *([against] if against else [])])
+    if evaluation:
+        _require_evaluation(loaded, evaluation)
     limit = Limit(DEFAULT_S if time is None and simulations is None else time, simulations)
     try:
         begins = openings(loaded, plies, seed, pairs)
@@ -126,7 +135,7 @@ def main(
         raise click.UsageError(str(error)) from error
     # In turns, so that Ctrl-C leaves an equal number of pairs for each.
     tasks = [
-        PairTask(str(loaded), two, limit, opening, seed + number)
+        PairTask(str(loaded), two, limit, opening, seed + number, evaluation or files.SHIPPED)
         for number, opening in enumerate(begins)
         for two in both
     ]
@@ -145,6 +154,7 @@ def main(
             "simulations": limit.simulations,
             "plies": plies,
             "seed": seed,
+            "evaluation": evaluation,
             "matches": _as_json(results),
         }
         path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -164,6 +174,16 @@ def _checked(game: str, names: Sequence[str]) -> Game:
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return loaded
+
+
+def _require_evaluation(game: Game, file: str) -> None:
+    """Raise UsageError if an evaluation cannot measure the luck of a game."""
+    if not game.has_chance:
+        raise click.UsageError(f"--evaluation measures the luck of rolls; {game} has none")
+    try:
+        files.load_net(game, file)
+    except files.EvaluationError as error:
+        raise click.UsageError(f"--evaluation: {error}") from error
 
 
 def _contests(names: Sequence[str], against: str | None) -> list[tuple[str, str]]:

@@ -55,7 +55,8 @@ class PlayedPair(NamedTuple):
 class PairTask:
     """A pair to play: the game, both players with their options, the limit, and the opening.
 
-    `seed` is that of the moves of nature, in a game with chance.
+    `seed` is that of the moves of nature, in a game with chance. `evaluation` values its rolls: a
+    file, or "shipped" for the one that comes with the game, if there is one.
     """
 
     game: str
@@ -63,6 +64,7 @@ class PairTask:
     limit: Limit
     opening: Opening
     seed: int | None = None
+    evaluation: str = files.SHIPPED
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -134,7 +136,8 @@ def openings(game: Game, plies: int, seed: int, pairs: int) -> list[Opening]:
 def play_task(task: PairTask) -> PlayedPair:
     """Play the pair of a task. Raises SpecError, and what `play_pair` raises."""
     first, second = (partial(players.load, each) for each in task.players)
-    return play_pair(games.load(task.game), (first, second), task.limit, task.opening, task.seed)
+    game = games.load(task.game)
+    return play_pair(game, (first, second), task.limit, task.opening, task.seed, task.evaluation)
 
 
 def play_pair(
@@ -143,12 +146,13 @@ def play_pair(
     limit: Limit,
     opening: Sequence[int],
     seed: int | None = None,
+    evaluation: str = files.SHIPPED,
 ) -> PlayedPair:
     """Play both matches of an opening with new players, so that pairs are independent.
 
     In a game with chance, nature moves at random, by a `seed` if one is given; the matches of a
     pair share no rolls after the opening. A player that raises Resigned loses the match; its other
-    exceptions are raised.
+    exceptions are raised. `evaluation` is that of `PairTask`. Raises EvaluationError.
     """
     first, second = (_Seat(make(game)) for make in makers)
     below = random.Random(seed).randrange
@@ -159,8 +163,8 @@ def play_pair(
         first.player.close()
         second.player.close()
     luck = None
-    if game.has_chance and files.shipped(game):
-        expected, made = expectation_of(game), len(opening)
+    if game.has_chance and (evaluation != files.SHIPPED or files.shipped(game)):
+        expected, made = expectation_of(game, evaluation), len(opening)
         luck = luck_of(end, expected, made) - luck_of(other_end, expected, made)
     return PlayedPair(
         PairScore(one, two), (first.moves, second.moves), (first.seconds, second.seconds), luck

@@ -131,7 +131,7 @@ class GnubgClient(EngineClient):
             return PlayResult(self._second_half(position, deadline))
         answer = self._asked(fibs_board(self._backgammon, state), deadline)
         wanted = after_steps(self._backgammon, state, answer)
-        for first, after, second in _turns(position):
+        for first, after, second in turns_of(position):
             if wanted is not None and _checkers(self._backgammon, after, state[0]) == wanted:
                 if second is not None:
                     self._planned = self.game.next_state(state, first), second
@@ -211,7 +211,7 @@ def after_steps(
     return tuple(own[at] for at in range(26)), tuple(theirs[at] for at in range(26))
 
 
-def _turns(position: Position) -> Iterator[tuple[int, State, int | None]]:
+def turns_of(position: Position) -> Iterator[tuple[int, State, int | None]]:
     """Yield each way to play a turn: the first move, the position after all, the second move."""
     game, state = position.game, position.state
     for first in position.legal_actions:

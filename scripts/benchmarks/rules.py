@@ -1,10 +1,10 @@
 """Rules on one core: random playouts per second, and calls of the tuple interface.
 
-Playouts start from the first position of each game and run in a compiled loop, which copies the
-board each time as the search does, so that calls from Python are not measured. The plain loop is
-compiled, too: it lists the legal actions, draws one and plays it, until the match ends. The peer is
-OpenSpiel's search in C++ (MCTSBot): one simulation with the measured number of rollouts, for the
-games that OpenSpiel has.
+Playouts start from the first position of each game, after its first rolls, and run in a compiled
+loop, which copies the board each time as the search does, so that calls from Python are not
+measured. The plain loop is compiled, too: it lists the legal actions, draws one and plays it, until
+the match ends. The peer is OpenSpiel's search in C++ (MCTSBot): one simulation with the measured
+number of rollouts, for the games that OpenSpiel has.
 
 `legal_actions` and `next_state` are called in the first position and in the middle of a random
 match. The lower bound is the least work of such a call: call a compiled function that does nothing,
@@ -109,10 +109,11 @@ def _playouts(bench: Bench) -> ResultTable:
     table = ResultTable("Playouts per second from the first position", PLAYOUTS)
     rounds, seconds = bench.pick(5, 3), bench.pick(0.3, 0.06)
     ratios = {"gain": ("playouts", "plain"), "ratio": ("playouts", "peer")}
-    for spec in bench.track([*measured(), *SIZES]):
-        measures = {"playouts": playouts(spec, [], seconds), "plain": _plain(spec, seconds)}
+    for spec in bench.track([*measured(), *measured(chance=True), *SIZES]):
+        moves = Position(games.load(spec)).rolled(random.Random(1).randrange).moves
+        measures = {"playouts": playouts(spec, moves, seconds), "plain": _plain(spec, seconds)}
         if is_shared(spec):
-            measures["peer"] = _peer(spec, seconds)
+            measures["peer"] = _peer(spec, moves, seconds)
         taken = in_turns(rounds, ratios, measures)
         table.add(game=spec, **taken, moves=taken["playouts"].median * _plies(spec))
     return table
@@ -148,8 +149,8 @@ def _kernel_game(spec: str) -> KernelGame:
     return game
 
 
-def _peer(spec: str, seconds: float) -> Callable[[], float]:
-    state = position(spec, [])
+def _peer(spec: str, moves: Sequence[int], seconds: float) -> Callable[[], float]:
+    state = position(spec, moves)
     game = state.get_game()
 
     def roll_out(count: int) -> None:

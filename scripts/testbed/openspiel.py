@@ -79,10 +79,10 @@ def spelling(text: str) -> str:
     return f"{name}({','.join(given)})" if given else name
 
 
-def measured() -> list[str]:
-    """Return each game without chance of Playout, with the parameters that benchmarks measure."""
+def measured(*, chance: bool = False) -> list[str]:
+    """Return each game with or without chance, with the parameters that benchmarks measure."""
     names = (MEASURED.get(name, name) for name in games.names() if name != "open_spiel")
-    return [name for name in names if not games.load(name).has_chance]
+    return [name for name in names if games.load(name).has_chance == chance]
 
 
 def is_shared(spec: str) -> bool:

@@ -254,6 +254,10 @@ class Hub:
         self._recovery.matches(stored, now)
         return self._finish_call(now)
 
+    def awaits_luck(self, match: str) -> bool:
+        """Return whether the luck of an ended match is still to be measured."""
+        return self._luck.awaits(match)
+
     def measure_luck(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
         """Have the luck of matches measured that ended before the server was started.
 

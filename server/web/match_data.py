@@ -123,7 +123,8 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `linked`: whether each player has a page. `bots`: the player specification of each bot that the
     server started. `withheld`: whether bots analyse the running match for nobody, because a player
     could gain by that. `opening`: the number of moves made for the players. In a game with chance,
-    `commitment` is the SHA-256 of the `key` of the `rolls`, which are there after the end.
+    `commitment` is the SHA-256 of the `key` of the `rolls`, which are there after the end, and
+    `luck_awaited` says whether their luck is still to be measured.
     `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
     those of both players if they differ, and `time_control` is that of the first.
     """
@@ -144,6 +145,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     commitment: str | None = None
     key: str | None = None
     rolls: tuple[RollData, ...] | None = None
+    luck_awaited: bool = False
     started_at: float
     to_move: int
     board: Board
@@ -293,7 +295,8 @@ class MatchLookup:
         #: Loads one at a time: a long one takes 0.1 s, and many requests may be for the same one.
         self._loading = DeferredLock()
         self._cache: OrderedDict[str, MatchData] = OrderedDict()
-        #: The ended matches of the cache whose luck is not measured yet: they are read again.
+        #: The ended matches of the cache whose luck is not stored yet: they are read again when it
+        #: has been measured.
         self._unmeasured: set[str] = set()
 
     def running(
@@ -334,6 +337,8 @@ class MatchLookup:
             removed, _ = self._cache.popitem(last=False)
             self._unmeasured.discard(removed)
         room = self._hub.rooms.get(match)
+        if data.result and self._hub.awaits_luck(match):
+            return structs.replace(data, luck_awaited=True)
         if room is None or data.result:
             return data
         clocks = room.match.clock_states(self._now())
@@ -345,7 +350,8 @@ class MatchLookup:
         if data is None:
             return None
         if data.result:
-            return None if match in self._unmeasured else data
+            is_current = match not in self._unmeasured or self._hub.awaits_luck(match)
+            return data if is_current else None
         known = tuple(each.action for each in data.positions[1:])
         return data if room and known == room.match.position.moves else None
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 
 from playout import games
+from playout.players.evaluations.files import shipped
 from playout.protocol.messages import Reason
 from support import scale
 from support.browser import (
@@ -72,6 +74,8 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator("#status")).to_have_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
     expect(page.locator(MOVES)).to_have_count(0)
+    if window and shipped(games.load(small(game))):  # its luck is shown without a reload
+        expect(page.locator("#luck strong").first).to_have_text(re.compile(r"^[+-]\d\.\d{3}$"))
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)

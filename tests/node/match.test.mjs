@@ -575,6 +575,24 @@ test("rolls are written as players write them, and announced in words", () => {
   assert.deepEqual(text.parseMove("6/5  8/5", [{ name: "8/5 6/5" }]).move, { name: "8/5 6/5" });
 });
 
+test("the luck of a match is awaited from its end until its data say that it is known", () => {
+  const record = rolled("points", [0, "31"], [2, "8/5 6/5"]);
+  record.board.has_chance = true;
+  const found = () => [record.awaitsLuck, record.luck];
+  assert.deepEqual(found(), [false, null]);
+  record.end({ winner: 2, returns: [0, 1], reason: "resignation" });
+  assert.deepEqual(found(), [true, null]);
+  const { positions, result } = record;
+  const data = (rolls, awaited) => ({ positions, result, rolls, luck_awaited: awaited });
+  record.refresh(data([{ ply: 0 }], true));
+  assert.deepEqual(found(), [true, null]);
+  record.refresh(data([{ ply: 0, luck: -0.25 }]));
+  assert.deepEqual(found(), [false, -0.25]);
+  record.refresh(data([{ ply: 0 }]));
+  assert.deepEqual(found(), [false, null]);
+  assert.deepEqual([-0.25, 0.1236, -0.0001].map(text.luckText), ["-0.250", "+0.124", "+0.000"]);
+});
+
 test("a roll that allows no move is a pass, which the page makes", () => {
   const record = rolled("points", [0, "31"]);
   record.seat = 1;

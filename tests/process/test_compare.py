@@ -6,16 +6,19 @@ import json
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from playout.games import Position
+from playout.games import Position, load
 from playout.players import Limit, Player, PlayResult, Report, Resigned
 from playout.players.comparison.pairs import PairTask, PlayedPair, play_task, score
 from playout.players.comparison.workers import run_on_cores
+from playout.players.evaluations import files
+from playout.players.evaluations.perceptron import new_perceptron
 from playout.ratings.evidence import elo
 from playout.ratings.pairs import PairScore
 from playout.server.organizer.tournament_command import main
@@ -153,6 +156,18 @@ def test_a_game_with_chance_has_scores_without_luck(tmp_path: Path) -> None:
     assert f"{row['without_luck']['mean']:.1%}" in result.output
 
 
+def test_an_evaluation_can_be_named(tmp_path: Path) -> None:
+    """It values the same matches differently from the one that comes with the game."""
+    game, file = load("einstein_wurfelt_nicht"), tmp_path / "e.npz"
+    files.write(file, new_perceptron(game, 1), files.Card(game=str(game)))
+    task = PairTask(str(game), ("random(seed=1)", "random(seed=2)"), Limit(), (0, 0, 0), 1)
+    shipped, named = (play_task(each) for each in (task, replace(task, evaluation=str(file))))
+    assert shipped.score == named.score
+    assert shipped.luck is not None
+    assert named.luck is not None
+    assert shipped.luck != named.luck
+
+
 def test_settings_are_compared_against_one() -> None:
     code, output = compare(
         "uct(c=1)", "--against", "uct", "--game", "nim", "--pairs", "1", "--time", "0.001"
@@ -181,6 +196,8 @@ def test_the_failure_of_a_player_is_shown_with_the_results_so_far() -> None:
         (["uct", "random", "--plies", "9"], "or the match is over"),
         (["uct(threds=2)", "random"], "unknown option"),
         (["uct", "random", "--json", "/nowhere/result.json"], "cannot write in /nowhere"),
+        (["uct", "random", "--evaluation", "e.npz"], "nim(chips=5) has none"),
+        (["alphabeta", "random", "--game", "pig", "--evaluation", "e.npz"], "e.npz"),
     ],
 )
 def test_bad_usage_of_compare_is_explained(arguments: list[str], told: str) -> None:

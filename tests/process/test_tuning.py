@@ -9,9 +9,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click import UsageError
 
-from playout.laboratory.tuning import LearnedPair, TunedProgram
+from playout.games import load
+from playout.laboratory.lab_file import Conditions
+from playout.laboratory.tuning import LearnedPair, TunedProgram, TuningTerms
+from playout.players import Limit
+from playout.players.evaluations import files
+from playout.players.evaluations.perceptron import new_perceptron
 from playout.protocol.tournament_spec import Entrant
+from playout.ratings.book import Book
 from playout.ratings.spsa import TunedParameter
 from support.commands import finish, run, start
 from support.waiting import wait_until
@@ -72,6 +79,25 @@ def test_what_cannot_be_tuned_is_said(tmp_path: Path) -> None:
                            "--laboratories", str(tmp_path / "laboratories"))  # fmt: skip
         assert code != 0
         assert said in " ".join(output.split()), output
+
+
+def test_a_tuning_with_another_evaluation_is_another_tuning(tmp_path: Path) -> None:
+    game = load("pig")
+    terms = {}
+    for name, seed in (("shipped", 0), ("e.npz", 1), ("e.npz", 2)):
+        if seed:
+            files.write(tmp_path / name, new_perceptron(game, seed), files.Card(game="pig"))
+        parameters = (TunedParameter("c", 0.1, 2.0, 1.4),)
+        conditions = Conditions(games=("pig",), evaluation=name, parameters=parameters)
+        found = TuningTerms.of("uct", conditions, tmp_path, Limit(simulations=5), 4)
+        named = name if name == "shipped" else str(tmp_path / name)
+        sides = ({"c": 1.0}, {"c": 2.0})
+        assert found.step(0, sides, Book("pig", found.openings, 1)).task.evaluation == named
+        terms[found.digest] = found
+    assert len(terms) == 3
+    (tmp_path / "e.npz").unlink()
+    with pytest.raises(UsageError, match=r"e\.npz cannot be read"):
+        TuningTerms.of("uct", conditions, tmp_path, Limit(simulations=5), 4)
 
 
 BOT = """\

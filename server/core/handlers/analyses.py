@@ -398,6 +398,10 @@ class Luck:
         self._tournaments.await_luck(started.tournament, match)
         self._start_next(now)
 
+    def awaits(self, match: str) -> bool:
+        """Return whether the luck of an ended match is still to be measured."""
+        return match in self._waiting
+
     def reported(self, report: AnalysisReport, now: float) -> None:
         """Store the luck of a match, and go on with the next one."""
         if self._measured is None or report.analysis != self._measured:

@@ -41,7 +41,7 @@ const TICK_MS = 100;
 const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
-const ATTEMPTS = 5;
+const ATTEMPTS = 20;
 /** A move that is not confirmed after this time is said to be on its way. */
 const SENDING_S = 2;
 /** How long a roll is seen that allows no move. */
@@ -345,6 +345,7 @@ class MatchPage {
   /** Connect, unless the match is over and this person did not play it. */
   #connect() {
     const mine = this.#record.players.indexOf(session()?.name) + 1;
+    if (this.#record.awaitsLuck) this.#catchUp();
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
     this.#connection = this.#open("human");
@@ -487,11 +488,11 @@ class MatchPage {
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
-    // The server does not send analyses to the players of a match.
-    if (seat) this.#catchUp();
+    // The server sends no analyses to the players of a match, and measures luck after the end.
+    if (seat || this.#record.awaitsLuck) this.#catchUp();
   }
 
-  /** Reload the whole match: moves were missed, or its analyses have become available. */
+  /** Reload the whole match: moves were missed, or its analyses or its luck have become available. */
   async #catchUp() {
     if (this.#isReloading) return;
     this.#isReloading = true;
@@ -502,7 +503,7 @@ class MatchPage {
     if (!this.#record.over) this.#connection.send({ type: "watch", match: this.#record.id });
   }
 
-  /** Returns false if the server's data is older than what is known, or not available yet. */
+  /** Returns false if the server's data is older than what is known, or not complete yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
     const { takebacks } = this.#record;
@@ -513,7 +514,7 @@ class MatchPage {
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
-    return true;
+    return !this.#record.awaitsLuck;
   }
 
   // The display.
@@ -623,11 +624,15 @@ class MatchPage {
     document.title = news ? `${news} · ${this.#title}` : this.#title;
   }
 
-  /** The luck of the roll that led to a position of a finished match. */
+  /** The luck of a finished match, and of the roll that led to a position. */
   #showLuck(ply) {
     const record = this.#record;
     part("rolls").hidden = !record.over;
-    const roll = record.rolls.find((each) => each.ply === ply - 1);
+    part("luck").hidden = record.luck === null;
+    part("luck").querySelectorAll("strong").forEach((each, at) => {
+      if (record.luck !== null) setText(each, luckText(at ? -record.luck : record.luck));
+    });
+    const roll = record.rolls?.find((each) => each.ply === ply - 1);
     const values = roll?.luck === undefined ? null : { name: record.players[0], luck: luckText(roll.luck) };
     setText(part("roll-luck"), values ? gettext("Luck of %(name)s in this roll: %(luck)s", values) : "");
   }

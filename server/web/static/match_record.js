@@ -10,6 +10,7 @@ import { gettext } from "./texts.js";
 export class MatchRecord {
   /** Player 1's win rates by ply, by the judge. */
   #judged = new Map();
+  #isLuckAwaited = false;
 
   /** From the data that the server sends with the page, or under /api/matches/ID. */
   constructor(data) {
@@ -30,9 +31,6 @@ export class MatchRecord {
     this.isWithheld = data.withheld ?? false;
     /** The number of moves that were made for the players. */
     this.opening = data.opening ?? 0;
-    /** The rolls of a match that had ended when the page was loaded, {ply, luck}: `ply` is the number of the
-     * move, and the luck is that of player 1. */
-    this.rolls = data.rolls ?? [];
     /** The bot that judges the positions for this person, "" for none. */
     this.judge = "";
     /** How many people watch. */
@@ -57,6 +55,18 @@ export class MatchRecord {
 
   get over() {
     return this.result !== null || !this.id;
+  }
+
+  /** The luck of player 1 in all rolls of a match that is over, in points; null if it is not known. */
+  get luck() {
+    if (!this.over || this.rolls === null || this.rolls.some(({ luck }) => luck === undefined)) return null;
+    return this.rolls.reduce((sum, { luck }) => sum + luck, 0);
+  }
+
+  /** Does the server still measure the luck of this match, which is over? */
+  get awaitsLuck() {
+    if (this.rolls !== null) return this.#isLuckAwaited;
+    return this.over && Boolean(this.board?.has_chance && this.result.winner);
   }
 
   /** Do the players mark dead stones? */
@@ -294,6 +304,10 @@ export class MatchRecord {
     this.toMove = data.to_move ?? 0;
     this.clocks = data.clocks ?? this.clocks ?? null;
     this.result = data.result ?? null;
+    /** The rolls of a match that is over, {ply, luck}: `ply` is the number of the move, and the luck is that
+     * of player 1, if it is known. Null before the data after the end is known. */
+    this.rolls = data.rolls ?? null;
+    this.#isLuckAwaited = data.luck_awaited ?? false;
   }
 }
 

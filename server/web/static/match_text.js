@@ -170,9 +170,10 @@ export function sentence(text) {
   return `${ended.charAt(0).toUpperCase()}${ended.slice(1)}`;
 }
 
-/** A luck in points, with its sign. */
+/** A luck in points, with its sign, as in the text of the server. */
 export function luckText(luck) {
-  return `${luck < 0 ? "−" : "+"}${numberText(Math.abs(luck), 3)}`;
+  const rounded = Math.round(1000 * luck) / 1000 || 0; // not -0
+  return `${rounded < 0 ? "" : "+"}${numberText(rounded, 3)}`;
 }
 
 /** A rate from 0 to 1 as a percentage. */

@@ -100,10 +100,13 @@ def test_a_match_with_rolls_is_read_again_until_its_luck_is_measured(
     table.store()
     before = table.data()
     assert [each.luck for each in before.rolls or ()] == [None]
-    assert table.data() is not before
+    assert before.luck_awaited
+    assert table.data().positions is before.positions, "it is read again without a change"
     table.harness.measured(luck, "" if luck else "there is no evaluation")
+    assert table.data().positions is not before.positions
     table.store()
     after = table.data()
+    assert not after.luck_awaited
     assert [each.luck for each in after.rolls or ()] == [*(luck or (None,))]
     assert table.data() is after
 

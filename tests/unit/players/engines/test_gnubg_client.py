@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -15,10 +17,11 @@ from playout.games.backgammon import Backgammon
 from playout.players import Limit, Player
 from playout.players.engine import Engine
 from playout.players.engines import config
-from playout.players.engines.gnubg_client import after_steps, fibs_board
+from playout.players.engines.gnubg_client import after_steps, fibs_board, turns_of
 from playout.players.engines.process import EngineError
 from support.engines import scripted
 from support.requirements import skip_without
+from support.scale import repetitions
 
 GAME = games.load("backgammon")
 LIMIT = Limit(seconds=20)
@@ -106,9 +109,16 @@ def test_keys_that_it_cannot_use_are_faults(key: str, value: str, tmp_path: Path
 
 
 @pytest.fixture
-def gnubg(tmp_path: Path) -> Player:
-    if shutil.which("gnubg", path=config.search_path()) is None:
+def program() -> str:
+    """Return the path of gnubg."""
+    found = shutil.which("gnubg", path=config.search_path())
+    if found is None:
         skip_without("gnubg (apt install gnubg)")
+    return found
+
+
+@pytest.fixture
+def gnubg(tmp_path: Path, program: str) -> Player:
     (tmp_path / "engines.toml").write_text(TABLE)
     return players.load(f"engine(name=gnubg,file={tmp_path / 'engines.toml'})", GAME)
 
@@ -144,3 +154,41 @@ def test_gnubg_continues_at_the_second_half_of_a_double(gnubg: Player) -> None:
         alone = gnubg.choose(middle, LIMIT).action
     wanted = middle.play(planned).state
     assert GAME.next_state(middle.state, alone)[6:34] == wanted[6:34]
+
+
+def listed_turns(program: str, positions: list[Position]) -> list[list[str]]:
+    """Return the moves of a whole turn that gnubg lists in each position."""
+    lines = ["set player 0 human", "set automatic game off", "set automatic roll off"]
+    lines += ["set evaluation chequerplay evaluation plies 0", "new match 1", "set turn 1"]
+    for each in positions:
+        theirs, *points, own = fibs_board(GAME, each.state).split(":")[6:32]
+        lines.append(f"set board simple {own} {' '.join(points)} {theirs.lstrip('-')}")
+        dice = " ".join(map(str, each.state[3:5]))
+        lines += ["set turn 1", f"set dice {dice}", "show pipcount", "hint 1000"]
+    shown = subprocess.run(
+        (program, "-t", "-q"),
+        input="\n".join([*lines, ""]),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("The pip counts are")[1:]
+    return [re.findall(r"^ *\d+\. Cube.*?-ply +(\S.*?) +Eq\.", each, re.M) for each in shown]
+
+
+def test_moves_of_a_turn_are_those_of_gnubg(program: str) -> None:
+    """In positions of random matches: 20,000 with --slow."""
+    assert isinstance(GAME, Backgammon)
+    draw, begun = random.Random(1), range(repetitions(24_000, short=40))
+    positions = [rolled(draw, draw.randrange(80)) for _ in begun]
+    whole = [each for each in positions if not each.state[5]]
+    found = listed_turns(program, whole)
+    assert len(found) == len(whole) > 0.8 * len(positions)
+    for position, names in zip(whole, found, strict=True):
+        movers = position.to_move, 3 - position.to_move
+        expected = {
+            tuple(GAME.checkers(after, each) for each in movers)
+            for _, after, _ in turns_of(position)
+        }
+        wanted = [after_steps(GAME, position.state, each) for each in names]
+        assert len(set(wanted)) == len(wanted)
+        assert set(wanted) == expected, position.state
