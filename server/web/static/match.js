@@ -34,7 +34,6 @@ import { keepChoice, switchClass } from "./settings.js";
 import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
 import { gettext, ngettext, told } from "./texts.js";
-import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
 /** The width of boards, in heights, that need the room of a column beside them. */
@@ -63,7 +62,8 @@ class MatchPage {
   #clocks;
   #board;
   #moves;
-  #graph;
+  #graph = null;
+  #graphScript = null;
   #analysis;
   #study;
   /** Lets a person try again where a move lost the most; null until that is asked for. */
@@ -119,7 +119,6 @@ class MatchPage {
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
-    this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
     const connect = () => (this.#connection ??= this.#open("spectator"));
@@ -155,6 +154,12 @@ class MatchPage {
     if (board.komi !== undefined) this.#loadCounting(request);
     this.#listen();
     this.#connect();
+  }
+
+  async #loadGraph() {
+    const { WinRateGraph } = await import("./win_rate_graph.js");
+    this.#graph = new WinRateGraph(part("graph"), (ply) => this.#go(ply), (text) => (part("win-rate").textContent = text));
+    this.#show();
   }
 
   async #loadRoom() {
@@ -655,7 +660,8 @@ class MatchPage {
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
     setText(part("judge"), gettext("says %(name)s", { name: record.judge }));
     this.#showLosses();
-    this.#graph.show(record, this.#browser.ply);
+    if (this.#graph) this.#graph.show(record, this.#browser.ply);
+    else this.#graphScript ??= this.#loadGraph();
     if (!isLesson) this.#analysis.show(position, record.players);
   }
 
