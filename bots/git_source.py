@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ _LINK, _SUBMODULE = "120000", "160000"
 _LONGEST_S, _ANSWER_S = 300.0, 30.0
 #: The bytes of a list of MOST_FILES files.
 _LONGEST_LIST = 2**21
+_LATE = "git has not ended after {:g} seconds"
 _TOO_MANY = (
     f"there are more than {MOST_FILES} files and folders: test the folder of the bot only, and "
     "name generated files in .gitignore"
@@ -201,8 +203,14 @@ class GitRepository:
             env=environment,
         ) as process:
             assert process.stdout
+            late = threading.Timer(_LONGEST_S, process.kill)
+            late.start()
             found = process.stdout.read(_LONGEST_LIST)
+            is_late = not late.is_alive()
+            late.cancel()
             process.kill()
+        if is_late:
+            raise SourceError(_LATE.format(_LONGEST_S))
         lines = found.split(b"\0")[:-1]
         if len(lines) > MOST_FILES or len(found) == _LONGEST_LIST:
             raise SourceError(_TOO_MANY)
@@ -300,7 +308,7 @@ def _run(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise SourceError(f"git has not ended after {longest_s:g} seconds") from None
+        raise SourceError(_LATE.format(longest_s)) from None
 
 
 def _fault(errors: bytes) -> str:

@@ -1,7 +1,7 @@
 """The journal of a laboratory: every test, whether it was stopped or not.
 
     journal.jsonl           a line for each change of a test; the last one of a number holds
-    tests/000012/           the database and the reports of a test
+    tests/000012/           the database and the reports of a test; `removed` in place of matches
 
 The candidates against a base share the probability of error, so that none is forgotten: a test is
 in the journal before its first match.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -22,6 +23,9 @@ from msgspec import structs
 from playout.commands.durable_files import append, stored
 from playout.server.tournament.report.values import Estimate
 from playout.server.tournament.report.words import elo
+
+#: The name of the database of a test, and of the file that stands for removed matches.
+MATCHES, _REMOVED = "matches.db", "removed"
 
 
 class VersionTest(msgspec.Struct, frozen=True):
@@ -83,6 +87,19 @@ class Journal:
     def place(self, trial: VersionTest) -> Path:
         """Return the folder of a test."""
         return self.folder / "tests" / f"{trial.number:06}"
+
+    def remove_matches(self, number: int) -> None:
+        """Remove the matches of a test, which cannot go on then. Its verdict stays."""
+        place = self.folder / "tests" / f"{number:06}"
+        if (place / MATCHES).exists():
+            (place / _REMOVED).touch()  # first: no pair is played again
+            shutil.rmtree((place / MATCHES).with_suffix(".logs"), ignore_errors=True)
+            for each in place.glob(f"{MATCHES}*"):
+                each.unlink(missing_ok=True)
+
+    def lacks_matches(self, trial: VersionTest) -> bool:
+        """Return whether the matches of a test were removed."""
+        return (self.place(trial) / _REMOVED).exists()
 
     def begun(
         self,

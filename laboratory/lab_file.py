@@ -40,7 +40,8 @@ class QueueTerms:
     Its tests use at most `cores`, 0 for all of this machine. Authors are the accounts with these
     names, or all; each has at most `unfinished` tests that have not ended, and hands in at most
     `per_day` in 24 hours. An archive has at most `submission_mb` MiB. An author whose turn has
-    lasted `turn_s` gives cores to others. If a version loses a larger share of its matches than
+    lasted `turn_s` gives cores to others. The matches of a test are kept for `keep_days` after its
+    end, for ever if that is 0. If a version loses a larger share of its matches than
     `faults` by crashes, or on time, the test is stopped.
     """
 
@@ -50,6 +51,7 @@ class QueueTerms:
     per_day: int = 100
     submission_mb: int = 16
     turn_s: float = 120.0
+    keep_days: float = 0.0
     faults: float = 0.1
 
 
@@ -195,6 +197,7 @@ def _queue(table: TomlTable) -> QueueTerms:
         per_day=table.take("per_day", toml_table.whole(1, 10_000), default.per_day),
         submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), default.submission_mb),
         turn_s=table.take("turn_s", toml_table.number(1, 86_400), default.turn_s),
+        keep_days=table.take("keep_days", toml_table.number(0, 36_500), default.keep_days),
         faults=table.take("faults", toml_table.number(0, 1), default.faults),
     )
     table.close()

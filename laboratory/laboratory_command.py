@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -44,7 +44,6 @@ from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
-from playout.laboratory.losses import losses_of
 from playout.laboratory.sources import UnknownVersion, Version, VersionSources
 from playout.laboratory.submission import Ticket, archive_of, asked
 from playout.laboratory.trial import (
@@ -56,7 +55,6 @@ from playout.laboratory.trial import (
     NotPlayed,
     verdict,
 )
-from playout.laboratory.tuning import TunedProgram, Tuning, TuningTerms, require_parameters
 from playout.players import Limit
 from playout.players.client.templates import lab_toml
 from playout.protocol.tournament_spec import Betting
@@ -66,6 +64,9 @@ from playout.server.tournament.competition_file import BOT_PROTOCOLS
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import words, writer
 from playout.server.tournament.results import Results
+
+if TYPE_CHECKING:
+    from playout.laboratory.tuning import TunedProgram
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -361,7 +362,7 @@ def _played(
     with laboratory.journal.in_use(trial) as is_free:
         if not is_free:
             raise click.ClickException(f"another playout-lab plays test {trial.number}")
-        spec = laboratory.specification(trial, built, rounds=rounds)
+        spec = laboratory.specification(trial, built, rounds=rounds, show=click.echo)
         try:
             ledger = laboratory.play(trial, spec, rounds or laboratory.conditions.pairs)
         except NotPlayed as stopped:
@@ -535,6 +536,9 @@ def tune(
     a quadratic model is fitted to all results; with more, the values move towards the better side
     (SPSA). At the end, fresh pairs test the tuned values against the start values.
     """
+    # Its import takes a fifth of the time in which `test` starts.
+    from playout.laboratory.tuning import Tuning, TuningTerms, require_parameters
+
     conditions = _conditions(folder, homes, file, {})
     if simulations and player is None:
         raise click.UsageError("--simulations limits players; a bot has --time")
@@ -572,6 +576,8 @@ def tune(
 
 def _program(sources: VersionSources, laboratory: Laboratory, folder: Path) -> TunedProgram:
     """Return the built bot in a folder. Raises ClickException."""
+    from playout.laboratory.tuning import TunedProgram
+
     try:
         if sources.repository:
             version = sources.working_tree()
@@ -646,6 +652,8 @@ def losses(
     default the first candidate. A search finds the moves that lowered the win rate most in the
     shortest lost matches, and those with the costliest move are shown.
     """
+    from playout.laboratory.losses import losses_of  # it imports players, as `tune` does
+
     journal = Journal(_sources(folder, homes).home)
     found = losses_of(journal, folder, number, version, matches, seconds, progress.say)
     if as_json:

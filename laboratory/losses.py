@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from playout.commands.options import registered
 from playout.commands.text import counted
 from playout.games import Position
-from playout.laboratory.journal import Journal, VersionTest
+from playout.laboratory.journal import MATCHES, Journal, VersionTest
 from playout.players import Info, Limit, Player
 from playout.players.best import Best
 from playout.protocol.messages import Reason
@@ -110,7 +110,7 @@ def losses_of(
     """
     test = _chosen(journal, number)
     name = _named(test, version)
-    url = f"sqlite:///{(journal.place(test) / 'matches.db').absolute()}"
+    url = f"sqlite:///{(journal.place(test) / MATCHES).absolute()}"
     try:
         with contextlib.closing(Database(url, only_read=True)) as stored:
             lost = lost_matches(stored.matches(player=name, read_analysis=None), name)

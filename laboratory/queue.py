@@ -15,10 +15,11 @@ with the matches that are stored in the laboratory of its author.
 from __future__ import annotations
 
 import fcntl
+import math
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,9 +29,12 @@ from msgspec import structs
 from playout.commands.durable_files import sync_folder, write_atomically
 from playout.games.core import plugins
 from playout.laboratory import lab_file
+from playout.laboratory.journal import Journal
 from playout.laboratory.lab_file import Conditions
+from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.accounts import DAY_S
+from playout.server.model.records import Account
 from playout.server.organizer.spec_file import SpecFileError
 
 State = Literal[
@@ -229,6 +233,20 @@ class LabQueue:
         path = self.place(test, _LOG)
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
+    def remove_matches(self, keep_s: float, playing: Collection[str]) -> None:
+        """Remove the matches of tests that ended so long ago, except of authors who play now.
+
+        Several tests of the same versions have the same matches.
+        """
+        ends: dict[tuple[Path, int], float] = {}
+        for test in self:
+            if test.result.trial and test.account not in playing:
+                key = self.home(test), test.result.trial
+                ends[key] = max(ends.get(key, 0.0), test.ended_at or math.inf)
+        for (home, number), ended_at in ends.items():
+            if ended_at + keep_s < time.time():
+                Journal(home).remove_matches(number)
+
     # Whose turn it is.
 
     def first_of_authors(self) -> dict[str, QueuedTest]:
@@ -238,6 +256,19 @@ class LabQueue:
         for each in sorted(unfinished, key=lambda each: (-each.priority, each.id)):
             found.setdefault(each.account, each)
         return found
+
+    def is_author(self, account: Account, names: Iterable[str]) -> bool:
+        """Return whether an account has one of these names, or had it when it handed a test in.
+
+        An account that has taken the name of such an account is no author.
+        """
+        wanted = set(map(skeleton, names))
+        owners: dict[str, str] = {}
+        for each in self:
+            if (name := skeleton(each.author)) in wanted:
+                owners.setdefault(name, each.account)
+        own = skeleton(account.name)
+        return account.id in owners.values() or (own in wanted and own not in owners)
 
     def unfinished(self, account: str) -> int:
         """Return the number of tests of an author that have not ended."""

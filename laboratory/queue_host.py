@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from playout.laboratory.queue import (
 )
 from playout.laboratory.queue_site import QueueSite
 from playout.laboratory.queued_test import TrialNews, TrialOrders
+from playout.server.core.accounts import DAY_S
 from playout.server.net.site_processes import LaboratoryOrders, run_host
 from playout.server.net.webhooks import EndEvent, Webhook, WebhooksUnavailable
 from playout.server.storage.queries import Place
@@ -48,6 +50,8 @@ _PROGRAM = "playout.laboratory.queued_test:main"
 #: Seconds between two looks at whose turn it is, and in which an interrupted test ends: at the end
 #: of a turn, and when this process ends.
 LOOK_S, _END_S, _STOP_S = 0.5, 20.0, 10.0
+#: Seconds between two removals of old matches.
+_REMOVE_S = 600.0
 #: How many times as long as a usual turn one without a result lasts.
 _LONGEST_TURN = 10
 #: A test whose process fails is played again after these pauses in seconds, then stopped. Failures
@@ -65,6 +69,16 @@ def main() -> int:
         return 1
     host.close()
     os._exit(0)  # threads may check submissions
+
+
+def check() -> int:
+    """Check the file of a queue, which is the only argument; return 1 and print its fault."""
+    try:
+        conditions_of(Path(sys.argv[1]), {})
+    except QueueFileError as error:
+        print(error)
+        return 1
+    return 0
 
 
 @dataclass
@@ -121,7 +135,7 @@ class QueueHost:
         self._used: dict[str, float] = {}
         #: How often the process of a test has failed, and when it is started again.
         self._failures: dict[int, tuple[int, float]] = {}
-        self._looked_at = time.monotonic()
+        self._looked_at = self._remove_at = time.monotonic()
         site = QueueSite(self.queue, self._file, conditions, self.turns, orders.pages)
         accounts = Accounts(orders.database, orders.token_days)
         for url in orders.webhook:
@@ -151,6 +165,9 @@ class QueueHost:
         """Start and interrupt tests by the shares of their authors."""
         now = time.monotonic()
         self._count(now)
+        if self._terms.keep_days and now > self._remove_at:
+            self._remove_at = now + _REMOVE_S
+            self.queue.remove_matches(self._terms.keep_days * DAY_S, self._runs)
         first = {
             account: test
             for account, test in self.queue.first_of_authors().items()

@@ -283,7 +283,7 @@ class QueueSite:
     def _refusal(self, account: Account) -> tuple[int, str] | None:
         """Return why an account may not hand a test in now: a status and a text."""
         terms = self._terms
-        if terms.authors and skeleton(account.name) not in map(skeleton, terms.authors):
+        if terms.authors and not self._queue.is_author(account, terms.authors):
             return http.FORBIDDEN, f"{account.name} is no author of this queue: ask its operator"
         if self._queue.unfinished(account.id) >= terms.unfinished:
             return TOO_MANY, (

@@ -24,8 +24,9 @@ from playout.bots.builder import Builder, MachineFault, StageFault, for_author
 from playout.bots.git_source import SourceError
 from playout.commands.durable_files import write_atomically
 from playout.commands.subprocesses import Parent
-from playout.commands.text import beginning, plain
+from playout.commands.text import beginning, counted, plain
 from playout.laboratory.builds import MachineError, exit_within, finished
+from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
     JSON_REPORT,
     MARKDOWN_REPORT,
@@ -54,6 +55,7 @@ _KEPT_BUILDS = 20
 _TELL_S, _REPORT_S, _REPORT_SHARE = 1.0, 5.0, 0.05
 #: The largest shown logarithm of the evidence, and maximum number of characters of a reason.
 _LARGEST, _MOST_REASON = 300.0, 1000
+_ON_TIME = "on time"
 #: A version that has lost this many matches by crashes, or on time, may stop its test.
 _FEWEST_FAULTS = 5
 #: The states of tests that are decided, by those of the journal.
@@ -157,6 +159,9 @@ class _Run:
         with laboratory.journal.in_use(trial) as is_free:
             if not is_free:
                 raise MachineError("another process plays this test")
+            if laboratory.journal.lacks_matches(trial):
+                self._tell_again(trial)
+                return
             spec = laboratory.specification(trial, [built for _, built in versions])
             self._tell("running", trial=trial.number, tried=trial.tried)
             most = conditions.queue.faults
@@ -177,6 +182,24 @@ class _Run:
         if trial.state == "undecided" and faults:
             raise TrialStopped(faults)
         self._tell(_STATES[trial.state], winner=trial.winner, verdict=sentence)
+
+    def _tell_again(self, trial: VersionTest) -> None:
+        """Tell the verdict of a test whose matches were removed. Raises TrialStopped without one.
+
+        It is not played again, as that would be one more try at the same level.
+        """
+        before = f"an earlier test of these versions was {trial.summary}"
+        removed = f"{before}; its matches were removed"
+        if trial.state not in _STATES:
+            raise TrialStopped(removed)
+        self._tell(
+            _STATES[trial.state],
+            trial=trial.number,
+            tried=trial.tried,
+            pairs=trial.pairs,
+            winner=trial.winner,
+            verdict=removed,
+        )
 
     def stopped(self, reason: str) -> None:
         """Tell that the test has ended without a verdict."""
@@ -302,11 +325,21 @@ def too_many_faults(ledger: Ledger, most: float) -> str:
         if fixture.reason in _CRASHES:
             lost[loser, "by crashes or illegal moves"] += 1
         elif fixture.reason is Reason.TIME:
-            lost[loser, "on time"] += 1
+            lost[loser, _ON_TIME] += 1
     for (name, how), number in lost.items():
         if number >= _FEWEST_FAULTS and number > most * played[name]:
-            return f"{name} has lost {number} of its {played[name]} matches {how}"
+            text = f"{name} has lost {number} of its {played[name]} matches {how}"
+            return text + (_why_late(ledger) if how == _ON_TIME else "")
     return ""
+
+
+def _why_late(ledger: Ledger) -> str:
+    """Return the clock of a test and the load of the machine, for losses on time."""
+    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    return (
+        f"; its clock is {ledger.spec.clock}, and the load of this machine is {load:.1f} on "
+        f"{counted(cores, 'core')}"
+    )
 
 
 def _without_place(error: SourceError) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.commands.text import counted
 from playout.laboratory.builds import Build, Builds, MachineError
-from playout.laboratory.journal import Journal, VersionTest
+from playout.laboratory.journal import MATCHES, Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
@@ -145,12 +145,14 @@ STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 FEWEST_OPENINGS = 64
 
 
-def unused(openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]) -> Openings:
+def unused(
+    openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]
+) -> tuple[Openings, Mapping[str, int]]:
     """Return the given openings without those of the `pairs` of a test.
 
-    A game with fewer than FEWEST_OPENINGS other ones keeps all.
+    A game with fewer than FEWEST_OPENINGS other ones keeps all; the second result has their number.
     """
-    lines, fens = dict(openings.lines), dict(openings.fens)
+    lines, fens, few = dict(openings.lines), dict(openings.fens), dict[str, int]()
     most: dict[str, int] = {}
     for each in pairs:
         most[each.game] = max(most.get(each.game, 0), each.opening)
@@ -164,7 +166,9 @@ def unused(openings: Openings, test: TournamentSpec, pairs: Iterable[Pair]) -> O
             lines[game] = tuple(opening for opening, _ in left)
             if game in fens:
                 fens[game] = tuple(fen for _, fen in left)
-    return replace(openings, lines=lines, fens=fens)
+        elif used:
+            few[game] = len(left)
+    return replace(openings, lines=lines, fens=fens), few
 
 
 class NotPlayed(Exception):
@@ -261,10 +265,11 @@ class Laboratory:
         entrants: Sequence[Built],
         *,
         rounds: int = 0,
+        show: Callable[[str], None] = lambda text: None,
     ) -> TournamentSpec:
         """Return the tournament of a test, or with `rounds` that of a confirmation.
 
-        Raises SpecFileError.
+        `show` is told if a confirmation uses openings of its test again. Raises SpecFileError.
         """
         conditions = self.conditions
         sandbox = conditions.sandbox
@@ -298,7 +303,13 @@ class Laboratory:
             test = next(each for each in self.journal if each.number == trial.of)
             with contextlib.closing(Database(self._database(test), only_read=True)) as stored:
                 ledger = stored_ledger(stored_tournament(stored, None))
-            spec = replace(spec, openings=unused(spec.openings, ledger.spec, ledger.pairs))
+            fresh, few = unused(spec.openings, ledger.spec, ledger.pairs)
+            spec = replace(spec, openings=fresh)
+            for game, number in few.items():
+                show(
+                    f"{game}: the test has left {counted(number, 'opening')}, fewer than "
+                    f"{FEWEST_OPENINGS}, so that the confirmation uses those of the test again"
+                )
         return spec
 
     def require_players(self, entrants: Iterable[Built]) -> None:
@@ -361,7 +372,7 @@ class Laboratory:
             return runner.progress.ledger
 
     def _database(self, trial: VersionTest) -> str:
-        return f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
+        return f"sqlite:///{(self.journal.place(trial) / MATCHES).absolute()}"
 
     def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""

@@ -23,16 +23,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import logsumexp, ndtr, softmax
 
 from playout.ratings.evidence import Z
 from playout.ratings.pairs import Pair, PairScore
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.floating[Any]]
 #: Elo points in one unit of the natural logarithm of the odds.
@@ -224,6 +225,8 @@ class _Model:
 
     def height(self, at: Floats) -> float:
         """The logarithm of the likelihood and of the prior."""
+        from scipy.special import logsumexp
+
         logs = self._log_odds(at)
         seen = self._counts != 0
         likelihood = np.sum(self._counts[seen] * (logs - logsumexp(logs, axis=0))[seen])
@@ -256,6 +259,8 @@ class _Model:
         return np.stack([ahead / 2, np.full(len(ahead), tie), -ahead / 2])
 
     def _shares(self, at: Floats) -> Floats:
+        from scipy.special import softmax
+
         shares: Floats = softmax(self._log_odds(at), axis=0)
         return shares
 
@@ -265,6 +270,8 @@ def _design(players: int, counts: OutcomeCounts) -> csr_array:
 
     It has a row for each entry of the counts and, last, one for the imaginary equals.
     """
+    from scipy.sparse import csr_array  # the import of scipy takes an eighth of that of a server
+
     movers = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
     entries = np.arange(len(movers))
     every = np.arange(len(movers) + 1)
@@ -299,6 +306,8 @@ def _maximum(model: _Model) -> Floats:
 def _superiority(ratings: Floats, covariance: Floats) -> Floats:
     """For each two players, the probability that the first is stronger; 1/2 on the diagonal."""
     players = len(ratings)
+    from scipy.special import ndtr
+
     within = covariance[:players, :players]
     each = np.diag(within)
     variance = each[:, np.newaxis] + each - 2 * within

@@ -26,6 +26,7 @@ from playout.server.cli.server_options import (
     page_options,
     policy_options,
     require_encryption,
+    require_lab,
     require_secret_tokens,
     shown_tournaments,
     with_competitions,
@@ -150,6 +151,7 @@ def main(context: click.Context, /, **options: Any) -> None:
     stored, offered = settings["database"] != "none", options.pop("bot")
     if settings["lab"]:
         require_secret_tokens("--lab", settings["lab_http"], settings, insecure=insecure)
+        require_lab(settings["lab"])
     ladders = with_competitions(options.pop("ladder"), settings, insecure=insecure)
     serve(
         Settings(**settings, http_given=given, tournaments=shown),

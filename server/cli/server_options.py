@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from playout import games
 from playout.cluster import require_dask
 from playout.commands import toml_table
 from playout.commands.options import FiniteRange, combined
+from playout.commands.subprocesses import own, own_environment
 from playout.commands.toml_table import Faults, TomlError
 from playout.games.core import spec
 from playout.protocol.endpoints import host_and_port, host_of, is_loopback, spelled
@@ -603,6 +605,14 @@ def require_secret_tokens(
             f"with {option}-http {shown}, tokens cannot be sent, or can be read on the network: "
             "give an address of this machine behind a proxy with TLS, or allow it by --insecure"
         )
+
+
+def require_lab(file: Path) -> None:
+    """Raise UsageError with the faults of the file of a queue, which another process reads."""
+    words = own("playout.laboratory.queue_host:check", str(file.absolute()))
+    done = subprocess.run(words, env=own_environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise click.UsageError(f"--lab: {done.stdout.strip() or done.stderr.strip()}")
 
 
 def with_competitions(

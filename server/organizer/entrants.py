@@ -132,15 +132,20 @@ class LocalEntrants:
         self._crashed: set[str] = set()
         self._cores = TournamentCores(spec)
         self._at_once = spec.concurrency
-        for name, count in initial_processes(spec).items():
-            for _ in range(count):
-                self._supervisor.add(name)
+        #: The processes that are started when the first match has begun: they would delay it.
+        self._later = Counter(initial_processes(spec))
+        for name in list(self._later):
+            self._later[name] -= 1
+            self._supervisor.add(name)
 
     def place(self, fixture: Fixture) -> None:
         """Give a started match cores of its own, or free those of an ended one."""
         if fixture.winner is not None:
             self._cores.match_ended(fixture.match)
             return
+        later, self._later = self._later, Counter()
+        for name in later.elements():
+            self._supervisor.add(name)
         players = zip(fixture.players, fixture.processes, strict=True)
         found = [self._supervisor.process(name, number) for name, number in players]
         self._cores.match_started(fixture.match, [each for each in found if each])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run
 from support.competitions import processes_of
 from support.lab_queues import BASE, STRONGER, QueueServer
 from support.posts import receiving
@@ -82,3 +83,12 @@ def test_hostile_archives_and_bots_stop_their_test_with_a_reason(tmp_path: Path)
         assert reason in each["reason"]
         assert str(tmp_path) not in each["reason"] + log["log"]
     assert not list(tmp_path.rglob("evil"))
+
+
+def test_a_server_refuses_the_wrong_file_of_a_queue(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text('games = ["nim"]\nelo1 = "much"\n')
+    words = ("--lab", str(tmp_path / "lab.toml"), "--database", f"sqlite:///{tmp_path}/a.db")
+    code, output = run("playout-server", "--port", "0", "--http", "none", *words)
+    assert code == 2
+    assert f"--lab: {tmp_path}/lab.toml:" in output
+    assert f"{tmp_path}/lab.toml:2: elo1: must be a number from 1 to 1000" in output

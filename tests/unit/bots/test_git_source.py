@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from playout.bots import git_source
 from playout.bots.git_source import GitRepository, SourceError
 from support.repositories import BotRepository
 
@@ -235,6 +236,23 @@ def test_few_objects_with_a_trillion_files_are_not_read(made: BotRepository, kin
     with pytest.raises(SourceError, match="more than 2000 files and folders"):
         repository.tree(commit)
     assert files(repository, repository.working_tree()) == BOT
+
+
+def test_a_list_of_files_that_does_not_end_is_given_up(
+    made: BotRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = tmp_path / "path" / "git"
+    hanging.parent.mkdir()
+    real = shutil.which("git")
+    hanging.write_text(
+        f'#!/bin/sh\ncase "$*" in *ls-tree*) exec sleep 1000;; esac\nexec {real} "$@"\n'
+    )
+    hanging.chmod(0o755)
+    repository, commit = around(made.top), made.git("rev-parse", "HEAD").strip()
+    monkeypatch.setenv("PATH", f"{hanging.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(git_source, "_LONGEST_S", 0.01)
+    with pytest.raises(SourceError, match=r"git has not ended after 0\.01 seconds"):
+        repository.tree(commit)
 
 
 def test_a_working_tree_is_measured_before_it_is_read(made: BotRepository) -> None:

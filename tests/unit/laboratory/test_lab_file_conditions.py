@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -64,19 +65,25 @@ def test_a_test_without_luck_is_another_test(tmp_path: Path) -> None:
 def test_a_confirmation_uses_other_openings_than_its_test() -> None:
     given = tuple((each,) for each in range(FEWEST_OPENINGS + 20))
 
-    def left(count: int, order: str = "shuffled", seed: int = 7, game: str = "nim") -> Openings:
+    def both(
+        count: int, order: str = "shuffled", seed: int = 7, game: str = "nim"
+    ) -> tuple[Openings, Mapping[str, int]]:
         openings = Openings(lines={"nim": given}, order=order)
         test = TournamentSpec("a test", ("nim",), "match", (), openings=openings, seed=seed)
         pairs = [Pair((1, 1, number), game, (1, 0), number) for number in range(count)]
         return unused(Openings(lines={"nim": given}), test, pairs)
 
+    def left(count: int, order: str = "shuffled", seed: int = 7, game: str = "nim") -> Openings:
+        return both(count, order, seed, game)[0]
+
     assert set(left(20).lines["nim"]) == set(given) - set(list(shuffled(given, 7))[:20])
     assert left(5, "in_order").lines["nim"] == given[5:]
     assert left(20, seed=8) != left(20), "the seed is that of the test"
     assert left(21).lines["nim"] == given
+    assert [both(count)[1] for count in (0, 20, 21)] == [{}, {}, {"nim": FEWEST_OPENINGS - 1}]
     assert left(20, game="hex").lines["nim"] == given
     test = TournamentSpec("a test", ("nim",), "match", (), openings=Openings(plies=4))
-    assert unused(Openings(plies=4), test, []) == Openings(plies=4)
+    assert unused(Openings(plies=4), test, []) == (Openings(plies=4), {})
 
 
 @pytest.mark.parametrize(

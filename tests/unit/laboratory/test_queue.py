@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,40 @@ def added(queue: LabQueue, author: str = "Ada", **more: Any) -> QueuedTest:
     upload.write_bytes(b"x")
     fields = {"account": author.lower(), "author": author, "file": "a.zip", "base": "base"}
     return queue.add(upload, **{**fields, "given": {}, **more})
+
+
+def test_an_author_stays_one_under_another_name_and_nobody_takes_the_name(queue: LabQueue) -> None:
+    def is_author(identity: str, name: str) -> bool:
+        account = Account(id=identity, name=name, digest="", created_at=0.0)
+        return queue.is_author(account, ("Ada", "Bob"))
+
+    assert is_author("ada", "ada")
+    assert not is_author("ada", "Augusta"), "it has handed nothing in"
+    added(queue)
+    assert is_author("ada", "Augusta")
+    assert not is_author("eve", "Ada")
+    assert is_author("bob", "Bob")
+    assert not is_author("eve", "Eve")
+
+
+def test_matches_of_tests_that_ended_long_ago_are_removed(queue: LabQueue) -> None:
+    result = TrialResult(trial=1)
+    for author, state in (("Ada", "stronger"), ("Bob", "running"), ("Cyd", "stronger")):
+        test = queue.put(added(queue, author), "running", result=result)
+        if state == "stronger":
+            queue.put(test, "stronger")
+        place = queue.home(test) / "tests" / "000001"
+        (place / "matches.logs").mkdir(parents=True)
+        for name in ("matches.db", "matches.db-wal"):
+            (place / name).touch()
+    queue.remove_matches(3600.0, ())
+    assert len(list(queue.folder.glob("authors/*/tests/*/matches.db"))) == 3
+    queue.remove_matches(-1.0, ("cyd",))
+    kept = {each.parts[-4] for each in queue.folder.glob("authors/*/tests/*/matches.db")}
+    assert kept == {"bob", "cyd"}
+    assert [each.name for each in (queue.folder / "authors/ada/tests/000001").iterdir()] == [
+        "removed"
+    ]
 
 
 def test_an_author_plays_the_highest_priority_and_then_the_oldest_test_first(
@@ -141,6 +176,21 @@ def test_a_version_that_often_crashes_or_loses_on_time_stops_a_test() -> None:
         "new has lost 5 of its 45 matches by crashes or illegal moves"
     )
     assert too_many_faults(ledger, 0.2) == ""
+
+
+def test_losses_on_time_stop_a_test_with_its_clock_and_the_load() -> None:
+    entrants = (Entrant("old", "1", command="old"), Entrant("new", "2", command="new"))
+    ledger = Ledger("t", TournamentSpec("race", ("nim",), "race", entrants))
+    for number in range(5):
+        ledger.fixtures[f"{number}"] = Fixture(
+            tournament="t", match=f"{number}", game="nim", round=1, board=1, number=1, leg=1,
+            players=("new", "old"), winner=2, reason=Reason.TIME,
+        )  # fmt: skip
+    assert re.fullmatch(
+        r"new has lost 5 of its 5 matches on time; its clock is 0.1/move, "
+        r"and the load of this machine is [\d.]+ on \d+ cores?",
+        too_many_faults(ledger, 0.1),
+    )
 
 
 def test_an_undecided_verdict_says_how_it_goes_on() -> None:

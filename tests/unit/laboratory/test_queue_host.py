@@ -43,7 +43,7 @@ class SimulatedHost(QueueHost):
         self._cores = list(range(cores))
         self._runs, self._used, self._failures = {}, {}, {}
         self._terms = QueueTerms(turn_s=TURN_S)
-        self._looked_at = self.now = 0.0
+        self._looked_at = self._remove_at = self.now = 0.0
         self.total: Counter[str] = Counter()
 
     def step(self) -> None:
