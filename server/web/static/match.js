@@ -556,7 +556,8 @@ class MatchPage {
   #showPresence(seat, now) {
     const dot = part(`presence-${seat}`);
     const { over, seat: own } = this.#record;
-    dot.hidden = over || !this.#connection;
+    // Without a connection of one's own, nothing is known of the opponent's.
+    dot.hidden = over || !this.#connection || (own !== null && seat !== own && !this.#isConnected);
     if (dot.hidden) return setText(part(`away-${seat}`), "");
     const lag = this.#connection.lag;
     let [state, text] = ["here", gettext("connected")];
