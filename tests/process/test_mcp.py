@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.agents import ToolCaller, tools_of
+from support.agents import ToolCaller, played_to_the_end, tools_of
 from support.commands import RunningServer, installed, invoke, running_server
 from support.raw_client import RawClient
 from support.waiting import wait_until
@@ -27,16 +27,6 @@ def agent(
 ) -> AbstractAsyncContextManager[ToolCaller]:
     """An agent with a bridge of its own to the server."""
     return tools_of("playout-bridge", ("mcp", *server.address, *words), folder)
-
-
-async def played_to_the_end(call: ToolCaller, state: dict[str, Any]) -> dict[str, Any]:
-    """Play the first legal move until the match is over."""
-    while not state["status"].startswith("over"):
-        if state["status"] == "your move":
-            state = await call("play", match=state["match"], move=state["legal_moves"][0])
-        else:
-            state = await call("state", match=state["match"], wait_s=60)
-    return state
 
 
 def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_path: Path) -> None:

@@ -59,3 +59,13 @@ async def tools_of(command: str, words: Sequence[str], home: Path) -> AsyncItera
     )
     async with mcp.Client(parameters) as client:
         yield ToolCaller(client)
+
+
+async def played_to_the_end(call: ToolCaller, state: dict[str, Any]) -> dict[str, Any]:
+    """Play the first legal move until the match is over."""
+    while not state["status"].startswith("over"):
+        if state["status"] == "your move":
+            state = await call("play", match=state["match"], move=state["legal_moves"][0])
+        else:
+            state = await call("state", match=state["match"], wait_s=60)
+    return state
