@@ -3,7 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
-import { wideWindow } from "./board.js";
+import { fitBoard } from "./board.js";
 import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
@@ -36,8 +36,6 @@ import { newBoard } from "./text_board.js";
 import { gettext, ngettext, told } from "./texts.js";
 
 const TICK_MS = 100;
-/** The width of boards, in heights, that need the room of a column beside them. */
-const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 20;
@@ -139,7 +137,7 @@ class MatchPage {
     part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
-    fitBoard(page, this.#board);
+    fitBoard(page, () => this.#board);
     const { isSlow } = this.#record;
     keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
@@ -722,13 +720,6 @@ class MatchPage {
     announced.append(html("p", {}, text));
     if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
-}
-
-/** Give a board the room that its proportions need, also after they have changed with the window. */
-function fitBoard(page, board) {
-  page.style.setProperty("--aspect", board.aspect);
-  page.classList.toggle("is-wide", board.aspect > WIDE);
-  wideWindow.addEventListener("change", () => fitBoard(page, board), { once: true });
 }
 
 function setText(element, text) {
