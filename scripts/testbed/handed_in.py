@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import tarfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import tomli_w
 
@@ -69,13 +70,19 @@ _SLEEPS = "time.sleep(600)"
 class HandedIn:
     """A file that a student hands in; one with a `reason` is refused for it, at a `stage`.
 
-    The `reason` is a regular expression, which the log may have, too.
+    `make` returns its content, which takes seconds for the largest files. The `reason` is a regular
+    expression, which the log may have, too.
     """
 
-    content: bytes
+    make: Callable[[], bytes]
     stage: str = "matches"
     reason: str = ""
     name: str = "bot.tar.gz"
+
+    @cached_property
+    def content(self) -> bytes:
+        """The content of the file."""
+        return self.make()
 
 
 def bot(program: str = FIRST, **keys: str) -> dict[str, str]:
@@ -102,9 +109,9 @@ def packed(files: Mapping[str, str], links: Mapping[str, str] | None = None) -> 
 def good() -> dict[str, HandedIn]:
     """Return bots that work, by their language."""
     return {
-        "Python": HandedIn(packed({"first.py": PLAYER})),
-        "C": HandedIn(packed(bot(**_BUILT) | {"bot.c": _IN_C})),
-        "JavaScript": HandedIn(packed(bot(command="node bot.js") | {"bot.js": _IN_JAVASCRIPT})),
+        "Python": _archive({"first.py": PLAYER}),
+        "C": _archive(bot(**_BUILT) | {"bot.c": _IN_C}),
+        "JavaScript": _archive(bot(command="node bot.js") | {"bot.js": _IN_JAVASCRIPT}),
     }
 
 
@@ -120,12 +127,16 @@ def bad() -> Iterator[tuple[str, HandedIn]]:
         ("path that leads out", {"../../x": "x"}, "unpack", "leads out of the folder"),
         ("many files", {f"{each}": "" for each in range(100_000)}, "unpack", "more than 2000"),
     ):
-        yield name, HandedIn(packed(files), stage, reason)
+        yield name, _archive(files, stage, reason)
     for name, attempt, reason in _ATTEMPTS:  # it would be accepted if it could do that
         program = f"{_IMPORTS}{attempt}\n{FIRST}"
-        yield name, HandedIn(packed(bot(program)), "check", reason)
-    yield "link", HandedIn(packed(bot(), {"x": "/etc/passwd"}), "unpack", "is a link")
-    yield "bomb", HandedIn(_bomb(), "unpack", "more than 128 MiB", "bot.zip")
+        yield name, _archive(bot(program), "check", reason)
+    yield "link", HandedIn(partial(packed, bot(), {"x": "/etc/passwd"}), "unpack", "is a link")
+    yield "bomb", HandedIn(_bomb, "unpack", "more than 128 MiB", "bot.zip")
+
+
+def _archive(files: Mapping[str, str], *how: str) -> HandedIn:
+    return HandedIn(partial(packed, files), *how)
 
 
 #: What programs try at their start, and how that ends.

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, Route, WebSocket, WebSocketRoute, expect
 
 from playout import games
 from playout.players.evaluations.files import shipped
@@ -38,6 +38,7 @@ from support.browser import (
 )
 from support.scale import repetitions
 from support.variants import SMALL, seen, small
+from support.waiting import wait_until
 from testbed.machine import reserve_port
 
 #: Matches of more plies than this are played to their end only with `--slow`.
@@ -583,15 +584,18 @@ def test_the_lobby_shown_again_by_back_neither_opens_the_match_nor_seeks_again(
     choose(page, "tic_tac_toe", "random")
     with page.expect_request("**/matches/*"):
         page.get_by_role("button", name="Play", exact=True).click()
-    with page.expect_websocket() as connection:
-        page.evaluate(
-            """for (const type of ["pagehide", "pageshow"])
-                dispatchEvent(new PageTransitionEvent(type, { persisted: true }))"""
-        )
-    connection.value.on("framesent", lambda frame: sent.append(json.loads(frame)["type"]))
-    connection.value.wait_for_event(
-        "framereceived", lambda frame: json.loads(frame)["type"] == "started"
+    heard: list[str] = []
+
+    def listen(connection: WebSocket) -> None:
+        connection.on("framesent", lambda frame: sent.append(json.loads(frame)["type"]))
+        connection.on("framereceived", lambda frame: heard.append(json.loads(frame)["type"]))
+
+    page.on("websocket", listen)  # before its first frame
+    page.evaluate(
+        """for (const type of ["pagehide", "pageshow"])
+            dispatchEvent(new PageTransitionEvent(type, { persisted: true }))"""
     )
+    wait_until(lambda: page.evaluate("true") and "started" in heard, "the match")
     expect(page.locator("#challenges")).to_contain_text("Back to the match")
     expect(page.locator("#new")).to_be_visible()
     assert len(opened) == 1

@@ -72,8 +72,10 @@ def test_a_bot_says_more_and_more_until_it_is_stopped(
 
 def test_a_proof_ends_an_analysis(ann: RawClient) -> None:
     analyse(ann, 4, 0, 8, 1, game="tic_tac_toe")
-    assert ann.hear_until("analysis_update")["info"]["proven"] == 1
-    assert "text" not in ann.hear_until("analysis_update", over=True)
+    while not (update := ann.hear_until("analysis_update")).get("over"):
+        shown = update["info"]
+    assert shown["proven"] == 1
+    assert "text" not in update
 
 
 def test_an_illegal_move_is_named(ann: RawClient) -> None:

@@ -86,7 +86,8 @@ def test_a_bot_plays_its_match_and_is_gone(server: RunningServer, ann: RawClient
         if shown["to_move"] == 1:
             ply = shown.get("ply", -1) + 1
             ann.say("move", match=match, ply=ply, action=shown["state"].index(0, 2) - 2)
-        shown = ann.hear()
+        while (shown := ann.hear())["type"] not in ("update", "ended"):
+            pass
     assert shown["reason"] == "rules"
     wait_until(lambda: not bots_of(server))
 

@@ -143,7 +143,8 @@ def test_a_game_with_chance_has_scores_without_luck(tmp_path: Path) -> None:
     """The points less the luck of the first player, whose mean is shown; in few pairs, too."""
     file = tmp_path / "result.json"
     result = CliRunner().invoke(main, [
-        "compare", "--game", "einstein_wurfelt_nicht", "alphabeta(depth=1)", "random",
+        "compare", "--game", "einstein_wurfelt_nicht",
+        "alphabeta(depth=1,seed=1)", "random(seed=1)",
         "--pairs", "3", "--simulations", "50", "--json", str(file),
     ])  # fmt: skip
     assert result.exit_code == 0, result.output

@@ -82,7 +82,7 @@ def test_a_signal_ends_a_player_that_lets_nothing_else_run(host: RunningServer) 
 
 
 def test_a_player_that_thinks_after_its_match_is_given_up(host: RunningServer) -> None:
-    with started(host, "EndlessPlayer", "0.3/move") as process:
+    with started(host, "EndlessPlayer", "1/move") as process:
         code, output = finish(process)
     assert code == 1
     assert "The player still thinks, although its match is over" in output
@@ -92,7 +92,7 @@ def test_a_player_that_thinks_after_its_match_is_given_up(host: RunningServer) -
 def test_a_player_that_lets_nothing_else_run_ends_after_its_clock(
     host: RunningServer, player: str
 ) -> None:
-    with started(host, player, "0.3/move", LOCKED) as process:
+    with started(host, player, "1/move", LOCKED) as process:
         code, output = finish(process)
     assert code == -signal.SIGALRM
     assert "failing_players.py" in output, "the place where it hangs"

@@ -63,11 +63,11 @@ def test_a_player_whose_making_takes_longer_than_its_clock_loses_nothing(
     (tmp_path / "slow.py").write_text(
         "import time\nfrom playout import Player, PlayResult\n\n"
         "class Slow(Player):\n"
-        "    def __init__(self, game):\n        super().__init__(game)\n        time.sleep(0.5)\n"
+        "    def __init__(self, game):\n        super().__init__(game)\n        time.sleep(2.2)\n"
         "    def choose(self, position, limit, report=None):\n"
         "        return PlayResult(position.legal_actions[0])\n"
     )
-    spec = SPEC | {"clock": "0.3/move", "rounds": 1, "openings": {"plies": 0}}
+    spec = SPEC | {"clock": "2/move", "rounds": 1, "openings": {"plies": 0}}
     assert client.ask("create_tournament", spec=spec)["type"] == "tournament"
     with ExitStack() as stack:
         for name in ("Ada", "Bob"):

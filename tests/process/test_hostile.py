@@ -231,11 +231,13 @@ def test_a_client_that_does_not_read_is_not_served(
     send_until_refused(peer, frame, limit=2**25)
     two_clients.play(1)
     peer.socket.settimeout(TIMEOUT_S)
-    answers = [peer.hear() for _ in range(300)]
-    assert [answer["type"] for answer in answers[:199]] == ["pong"] * 199
-    limited = answers[199]
-    assert (limited["type"], limited["code"]) == ("error", "rate_limited")
-    assert 0 < limited["seconds"] <= 4
+    pongs = 0
+    while (answer := peer.hear())["type"] == "pong":
+        pongs += 1
+    # A burst of 200 messages is allowed, with hello, and 50 more each second until it is used up.
+    assert 199 <= pongs < 2000
+    assert (answer["type"], answer["code"]) == ("error", "rate_limited")
+    assert 0 < answer["seconds"] <= 4
 
 
 # The players themselves.

@@ -167,7 +167,7 @@ def test_ctrl_c_between_matches_exits(host: RunningServer) -> None:
 
 def test_the_match_can_end_while_one_is_asked(host: RunningServer) -> None:
     opponent = start("playout-player", "tic_tac_toe", "random", "--seat", "2", *host.address)
-    process = start("playout-player", "tic_tac_toe", "human", "--clock", "1/move", *host.address)
+    process = start("playout-player", "tic_tac_toe", "human", "--clock", "4/move", *host.address)
     code, output = "", ""
     read_until(process, "Your move: ")
     assert process.stdin

@@ -79,7 +79,7 @@ def test_a_name_and_a_version_are_given_if_none_is_said(tmp_path: Path) -> None:
 
 def test_a_bot_that_avoids_matches_loses_them_and_waits() -> None:
     """Over sockets: Bob makes no first move where Ann does."""
-    with running_server("--http", "127.0.0.1:0", "--ladder", f"{GAME}=0.3/move") as server:
+    with running_server("--http", "127.0.0.1:0", "--ladder", f"{GAME}=3/move") as server:
         address = server.host, server.port
         with RawClient(*address) as ann, RawClient(*address) as bob:
             for client, name in ((ann, "Ann"), (bob, "Bob")):

@@ -136,9 +136,14 @@ def test_a_player_whose_line_breaks_comes_back_and_plays_on(
 ) -> None:
     line = Cut(host.port, after)
     clumsy = start(
-        "playout-player", "connect_four", "uct(simulations=500)", "--port", str(line.port)
+        *("playout-player", "connect_four", "uct(simulations=500,seed=1)", "--seat", "1"),
+        *("--port", str(line.port)),
     )
-    steady = start("playout-player", "connect_four", "uct(simulations=500)", *host.address)
+    # With seeds and seats, every run plays the same match, which is long enough to be cut.
+    steady = start(
+        *("playout-player", "connect_four", "uct(simulations=500,seed=2)", "--seat", "2"),
+        *host.address,
+    )
     for code, output in finish_all(clumsy, steady):
         assert code == 0, output
         assert "(rules)" in output, output

@@ -22,7 +22,7 @@ import trustme
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.tournament_spec import loads
 from playout.server.storage import Database
-from support.commands import RunningServer, finish, run, running_server, start
+from support.commands import PATIENCE_S, RunningServer, finish, run, running_server, start
 from support.given_accounts import accounts_in
 from support.organizer import SPEC, book_of_openings, read_file
 from support.raw_client import RawClient
@@ -48,15 +48,19 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
         yield Elsewhere(server, url, tokens)
 
 
-def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
-    """`run`, as a process of its own which does not wait for long."""
+def _organize(
+    file: Path, *options: str, token: str, patience_s: float = PATIENCE_S, **env: str
+) -> tuple[int, str]:
+    """`run`, as a process of its own which waits so long for a server."""
     environment = os.environ | {"PLAYOUT_TOKEN": token} | env
-    patience = {"playout.server.organizer.launch._PATIENCE_S": 1.5}
+    patience = {"playout.server.organizer.launch._PATIENCE_S": patience_s}
     return run("playout-tournament", "run", str(file), *options, env=environment, changed=patience)
 
 
 def test_a_server_that_is_not_there(spec_folder: Path) -> None:
-    code, said = _organize(spec_folder / "SPEC.toml", "--server", "127.0.0.1:1", token="x")
+    code, said = _organize(
+        spec_folder / "SPEC.toml", "--server", "127.0.0.1:1", token="x", patience_s=1.5
+    )
     assert code == 1
     assert said.count("There is no server at 127.0.0.1:1: ") == 1
     assert "Trying again for 1.5 s ..." in said

@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import signal
-import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +23,7 @@ from support.original_client import OriginalClient
 from support.raw_client import RawClient
 from support.scale import slow
 from support.waiting import wait_until
+from testbed.machine import reserve_port
 
 
 class RunningBridge:
@@ -303,7 +303,7 @@ def test_a_client_that_disconnects_before_a_match_leaves_no_seek(
 
 
 def test_a_silent_client_loses_on_time_and_is_told_the_result(host: RunningServer) -> None:
-    options = ("--seat", "1", "--clock", "1+0.1")
+    options = ("--seat", "1", "--clock", "4+0.1")
     with (
         running_bridge(host, "t3", *options) as bridge,
         NativeOpponent(host) as opponent,
@@ -340,10 +340,8 @@ def test_the_bridge_declines_all_when_it_is_stopped(
 
 
 def test_without_a_server_a_client_is_declined(host: RunningServer) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
     changed = {"playout.bridges.original.original_command.PATIENCE_S": 0.5}
-    nowhere = ("--server", f"127.0.0.1:{port}")
+    nowhere = ("--server", f"127.0.0.1:{reserve_port()}")
     with (
         running_bridge(host, "t3", *nowhere, changed=changed) as bridge,
         OriginalClient("t3", bridge.port) as client,

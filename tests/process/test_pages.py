@@ -32,6 +32,7 @@ from support.http_site import HttpSite
 from support.hub_harness import administrator
 from support.seeded_database import GAME, MEMBERS, NIM, TIED, SeededDatabase
 from support.tournaments import TOKEN, Bots, member, spec_of
+from support.waiting import wait_until
 
 NASTY = "<b>'\"&amp;</b>"
 NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"
@@ -476,6 +477,7 @@ def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:
     assert code == 0, log
     assert "Traceback" not in log
     assert server.page
+    wait_until(opened.exists, "the browser")
     assert opened.read_text() == f"http://127.0.0.1:{server.page[1]}/\n"
 
 

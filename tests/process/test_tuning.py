@@ -55,7 +55,7 @@ def test_a_killed_tuning_goes_on_and_counts_each_pair_once(tmp_path: Path) -> No
     process.send_signal(signal.SIGKILL)
     finish(process)
     before = learned(tmp_path)
-    assert 4 <= len(before) < 150
+    assert len(before) >= 4  # all, if they were played before the kill
     code, output = run(*words)
     assert code in (0, 1), output
     assert "of 150 pairs are known" in output

@@ -49,7 +49,7 @@ def loaded(tiny: TinyEngine, game: str = "chess") -> Player:
         (
             Limit(9.0, clock=MatchClock(FULL, 3.0, (TimeLeft(112.0), FULL), 2.0)),
             {"margin_s": "1"},
-            ["level 0 5:00 3", "time 10[89]..", "otim 29[67].."],
+            ["level 0 5:00 3", r"time 10\d..", r"otim 29\d.."],
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Small programs that try to leave a sandbox; each prints `done` if it could.
 
 They are given facts about their surroundings as JSON: `stage` of `tests/process/test_sandbox.py`.
+One of these, `patience_s`, is how long a sandbox may take to end a program that exceeds a limit.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ _UNIX = "socket.socket(socket.AF_UNIX).connect(%s)"
 _PARENT = """
 parent = os.getppid()
 os.kill(parent, signal.SIGKILL)
-end = time.monotonic() + 1
+end = time.monotonic() + s['patience_s'] + 1
 while os.getppid() == parent:
     assert time.monotonic() < end
 """
@@ -146,19 +147,25 @@ for _ in range(100):
             pair[0].send(bytes(1 << 14))
     except BlockingIOError:
         kept.append(pair)
-time.sleep(1)
+time.sleep(s['patience_s'])
 """
 _PIPES_OF_MANY = """
 children = []
+full, filled = os.pipe()
 for _ in range(6):
     if not (child := os.fork()):
-        for _ in range(120):
-            reading, writing = os.pipe()
-            os.set_blocking(writing, False)
-            os.write(writing, bytes(1 << 16))
-        time.sleep(60)
+        try:
+            for _ in range(120):
+                reading, writing = os.pipe()
+                os.set_blocking(writing, False)
+                os.write(writing, bytes(1 << 16))
+        finally:
+            os.write(filled, b'x')
+        time.sleep(600)
     children.append(child)
-time.sleep(1)
+for _ in children:
+    os.read(full, 1)
+time.sleep(s['patience_s'])
 try:
     assert [os.waitpid(each, os.WNOHANG)[0] for each in children] == [0] * 6
 finally:
@@ -172,12 +179,12 @@ for _ in range(5):
     if not (child := os.fork()):
         x = bytearray(30 << 20)
         os.write(filled, b'x')
-        time.sleep(60)
+        time.sleep(600)
     children.append(child)
 try:
     for _ in children:
         os.read(full, 1)
-    time.sleep(1)
+    time.sleep(s['patience_s'])
 finally:
     for each in children:
         os.kill(each, signal.SIGKILL)
@@ -191,7 +198,7 @@ _FILES = """
 with tempfile.TemporaryDirectory() as folder:
     for number in range(11_000):
         os.close(os.open(f'{folder}/{number}', os.O_CREAT))
-    time.sleep(1)
+    time.sleep(s['patience_s'])
 """
 #: It ends at a hundred, so that it does no harm where it is not stopped.
 _FORKS = """
@@ -199,10 +206,10 @@ children = []
 try:
     for _ in range(100):
         if not (child := os.fork()):
-            time.sleep(60)
+            time.sleep(600)
             os._exit(0)
         children.append(child)
-    time.sleep(1)
+    time.sleep(s['patience_s'])
 finally:
     for each in children:
         os.kill(each, signal.SIGKILL)

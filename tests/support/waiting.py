@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 #: Long enough for a machine whose cores are busy with other processes.
-PATIENCE_S = 60.0
+PATIENCE_S = 200.0
 #: Pause between two evaluations of a condition.
 PAUSE_S = 0.02
 

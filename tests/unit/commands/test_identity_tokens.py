@@ -17,6 +17,7 @@ from playout.commands.identity import (
     TokenFile,
     given_token,
 )
+from support.waiting import PATIENCE_S
 
 SERVER = "play.example:4242"
 
@@ -96,7 +97,7 @@ for number in range(20):
 """
     command = [sys.executable, "-c", program, str(file.path.parent)]
     crowd = [subprocess.Popen([*command, str(each)]) for each in range(2)]
-    assert [each.wait(60) for each in crowd] == [0] * 2
+    assert [each.wait(PATIENCE_S) for each in crowd] == [0] * 2
     kept = [file.get("server:1", f"{each}-{number}") for each in range(2) for number in range(20)]
     assert kept == ["token"] * 40
     assert {each.name for each in file.path.parent.iterdir()} == {"tokens.json", "tokens.lock"}
@@ -114,6 +115,9 @@ def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -
     assert given_token(None, environment, warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
     assert given_token(None, {}, warnings.append) is None
     assert not warnings
+    for encoding in ("utf-8-sig", "utf-16"):  # as editors and shells of Windows store it
+        path.write_text("from-file\n", encoding=encoding)
+        assert given_token(path, {}, warnings.append) == GivenToken("from-file", str(path))
     path.chmod(0o640)
     given_token(path, {}, warnings.append)
     assert "chmod 600" in warnings[0]

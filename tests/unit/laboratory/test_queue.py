@@ -12,6 +12,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from playout.bots.uploads import UploadRequest
+from playout.laboratory import queue_site
 from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
     LabQueue,
@@ -229,6 +230,16 @@ def ask(queue: LabQueue, file: Path) -> Ask:
         return answer.status, msgspec.json.decode(answer.body) if is_json else answer.body.decode()
 
     return asked
+
+
+def test_the_page_has_the_ended_tests_of_every_author(
+    queue: LabQueue, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_site, "_LAST_TESTS", 3)
+    for author in ("Bob", *["Ada"] * 5):
+        queue.put(added(queue, author), "stopped", reason="")
+    status, page = ask("GET", "")
+    assert (status, ">Bob<" in page, page.count(">Ada<")) == (200, True, 2), page
 
 
 def test_only_the_author_and_administrators_stop_a_test_and_read_its_log(

@@ -60,7 +60,7 @@ from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
 from support.match_records import GAME, match_records
 from support.postgres import Postgres
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 
 INFO = stored_analysis(Analysis(win_rate=0.5, pv=(1, 2)))
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
@@ -699,7 +699,7 @@ def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
     blocker.execute("BEGIN IMMEDIATE")
 
     def unblock() -> None:
-        assert told.failure.wait(20.0)
+        assert told.failure.wait(PATIENCE_S)
         assert told.stored_up_to == []
         blocker.execute("ROLLBACK")
 
