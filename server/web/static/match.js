@@ -507,10 +507,12 @@ class MatchPage {
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
+    const { last } = this.#record;
     if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
+    if (this.#record.last > last) this.#announcePosition(); // instead of the moves that were missed
     return !this.#record.awaitsLuck;
   }
 
@@ -674,7 +676,7 @@ class MatchPage {
 
   async #announcePosition() {
     const { factsOf } = await this.#speech;
-    this.#announce(factsOf(this.#record, this.#shown.view).join(" "));
+    this.#announce(factsOf(this.#record, this.#record.positions[this.#record.last].view).join(" "));
   }
 
   async #announceMove(event, before) {
