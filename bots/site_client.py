@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import functools
 import http.client
 import json
 import time
@@ -16,18 +18,36 @@ import click
 
 from playout.commands.connect_options import AccountChoice, ServerAddress
 from playout.commands.options import combined
+from playout.commands.text import beginning, printable
 from playout.protocol.endpoints import is_loopback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Seconds in which the site must answer, between two questions, and for which it may be away.
 _ANSWER_S, _ASK_S, _PATIENCE_S = 60.0, 0.3, 300.0
+#: Maximum number of bytes of an answer, and of characters of an error that are shown.
+_MOST_BYTES, _LONGEST_REASON = 2**24, 1000
 #: The statuses of a proxy whose server does not answer, or of a server that is busy.
 _LATER = (502, 503, 504)
 
 
 class SiteUnreachable(click.ClickException):
     """The site cannot be reached: the same request may succeed later."""
+
+
+def of_site(command: F) -> F:
+    """Decorate a function that uses the fields of a site's answers: missing ones are explained."""
+
+    @functools.wraps(command)
+    def explained(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            fault = beginning(f"{type(error).__name__}: {error}", _LONGEST_REASON)
+            text = f"the site has not answered as this version of Playout does ({fault})"
+            raise click.ClickException(f"{text}: check --site") from error
+
+    return explained  # type: ignore[return-value]
 
 
 def site_option(port: int, what: str, variable: str) -> Callable[[F], F]:
@@ -81,9 +101,10 @@ class SiteClient:
 
         Raises SiteUnreachable.
         """
+        text = self.text(path, content)
         try:
-            found: dict[str, Any] = json.loads(self.text(path, content))
-        except ValueError as error:
+            found: dict[str, Any] = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise click.ClickException(
                 f"{self.site} is no such site of Playout: {error}"
             ) from error
@@ -115,21 +136,27 @@ class SiteClient:
         try:
             request = urllib.request.Request(url, content, self._headers, method=method)
             with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
-                return bytes(answer.read()).decode(errors="replace")
+                content = bytes(answer.read(_MOST_BYTES + 1))
         except urllib.error.HTTPError as error:
             kind = SiteUnreachable if error.code in _LATER else click.ClickException
             raise kind(_reason(error)) from error
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise SiteUnreachable(f"{url} cannot be reached: {reason}") from error
+        if len(content) > _MOST_BYTES:
+            raise click.ClickException(f"{url} has answered more than {_MOST_BYTES >> 20} MiB")
+        return content.decode(errors="replace")
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
     """Return the error in the body of an answer, if it is text or a map with `error`."""
-    kind, text = error.headers.get_content_type(), error.read().decode(errors="replace").strip()
+    kind = error.headers.get_content_type()
+    text = error.read(_MOST_BYTES).decode(errors="replace").strip()
     if kind == "application/json":
-        text = str(json.loads(text)["error"])
-    return str(error) if kind == "text/html" else text or str(error)
+        with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
+            text = str(json.loads(text)["error"])
+    shown = str(error) if kind == "text/html" else text or str(error)
+    return printable(shown)[:_LONGEST_REASON]
 
 
 def _require_secret(site: str, insecure: bool) -> None:

@@ -25,6 +25,7 @@ from msgspec import structs
 from playout.commands.durable_files import write_atomically
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import PROTOCOL, Code, Error, Hello, Welcome
+from playout.protocol.text_files import TextFileError, decoded
 
 #: The `id` of a `hello`.
 HELLO = "hello"
@@ -94,7 +95,7 @@ class TokenFile:
             text = read_secret(self.path, self._warn_once)
         except FileNotFoundError:
             return {}
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, TextFileError) as error:
             raise TokenError(f"{self.path} cannot be read: {error}") from error
         try:
             return msgspec.json.decode(text, type=_Tokens)
@@ -114,11 +115,14 @@ class TokenFile:
 
 
 def read_secret(path: Path, warn: Callable[[str], None]) -> str:
-    """Return the text of a file; `warn` gets a text if other users can read it."""
-    with path.open(encoding="utf-8") as file:
+    """Return the text of a file; `warn` gets a text if other users can read it.
+
+    Raises OSError, TextFileError.
+    """
+    with path.open("rb") as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
             warn(f"Other users can read {path}, which holds a token: chmod 600 '{path}'")
-        return file.read()
+        return decoded(file.read())
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def given_token(
     if path is not None:
         try:
             return _checked(read_secret(path, warn), str(path))
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, TextFileError) as error:
             raise TokenError(f"{path} cannot be read: {error}") from error
     text = handed_over(TOKEN_FD, variables)
     if text is not None:
@@ -216,16 +220,18 @@ class SavedAccount:
 _ADVICE = {
     Code.BAD_TOKEN: (
         "The token of {name} in {origin} is not that of the account, or was revoked. If the name "
-        "is yours, ask the operator of the server for a new token, put it there or give it by "
-        "PLAYOUT_TOKEN or --token-file FILE; otherwise use another --name."
+        "is yours, log in by its password or a code of the page: playout-player log-in NAME; or "
+        "ask the operator of the server for a new token, and give it by PLAYOUT_TOKEN or "
+        "--token-file FILE. Otherwise use another --name."
     ),
     Code.UNKNOWN_ACCOUNT: (
         "To register {name}, leave out the token that comes from {origin}; a token is only for "
         "the server that gave it."
     ),
     Code.NAME_TAKEN: (
-        "The name {name} belongs to another account: use another --name. If it is yours, give its "
-        "token by PLAYOUT_TOKEN or --token-file FILE."
+        "The name {name} belongs to another account: use another --name. If it is yours, log in "
+        "by its password or a code of the page: playout-player log-in NAME; or give its token by "
+        "PLAYOUT_TOKEN or --token-file FILE."
     ),
     Code.REGISTRATION_CLOSED: (
         "Ask the operator of the server for an account, and give its token by PLAYOUT_TOKEN or "

@@ -322,7 +322,11 @@ _REMEDIES = {
     "Illegal character '\\n'": " (the quotes are not closed)",
     "Cannot declare ('entrants',) twice": " (each entrant begins with [[entrants]])",
     "Cannot overwrite a value": " (the key is there twice)",
+    "Invalid hex value": " (within single quotes, a backslash is itself)",
+    "Unescaped '\\' in a string": " (within single quotes, a backslash is itself)",
 }
+#: Quotation marks of word processors.
+_CURLY = re.compile("[\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb]")
 _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
@@ -378,6 +382,15 @@ def _located(error: str, text: str) -> str:
         return f"1: {error}"
     lines = text.split("\n")
     number = min(int(found[2] or len(lines)), len(lines))
-    remedy = next((text for start, text in _REMEDIES.items() if found[1].startswith(start)), "")
     shown = lines[number - 1].strip()
+    remedy = _remedy(found[1], shown)
     return f"{number}: {found[1]}{remedy}" + (f": {shown[:60]}" if shown.isprintable() else "")
+
+
+def _remedy(error: str, line: str) -> str:
+    """Return what is probably wrong with a line, in brackets; "" if that is not known."""
+    if curly := _CURLY.search(line):
+        return f" (a straight quotation mark is expected, not {curly[0]})"
+    if hidden := next((each for each in line if not each.isprintable() and each != "\t"), ""):
+        return f" (the line has the invisible character U+{ord(hidden):04X})"
+    return next((text for start, text in _REMEDIES.items() if error.startswith(start)), "")

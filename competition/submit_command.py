@@ -12,7 +12,7 @@ from urllib.parse import quote
 import click
 
 from playout.bots.packing import packed, packed_commit
-from playout.bots.site_client import SiteClient, sending_options
+from playout.bots.site_client import SiteClient, of_site, sending_options
 from playout.commands.connect_options import (
     AccountChoice,
     ServerAddress,
@@ -68,20 +68,27 @@ def main(
     """Hand in a Python file or a folder, and wait until it is accepted or refused."""
     where = f"{site.rstrip('/')}/{quote(competition, safe='')}/submissions"
     client = Client.of(where, account, server, insecure=insecure)
-    name, content = packed_commit(path, commit) if commit else packed(path)
+    _hand_in(client, *(packed_commit(path, commit) if commit else packed(path)))
+
+
+@of_site
+def _hand_in(client: Client, name: str, content: bytes) -> None:
+    """Hand a file in, and follow it. Raises ClickException, SystemExit."""
     with doing("Handing in"):
         sent = client.put(name, content)
-    click.echo(f"Submission {sent['id']}: {sent['file']}, {sent['size']:,} bytes")
+    told = f"Submission {sent['id']}: {sent['file']}, {sent['size']:,} bytes"
+    click.echo(printable(told))
     with doing("Waiting"):
         for line in client.followed(sent["id"]):
             click.echo(printable(line))
     last = client.last
     if last["state"] != "accepted":
         reason = printable(last["reason"])
-        click.echo(f"{last['state'].capitalize()} at the stage {last['stage']}: {reason}")
+        told = f"{last['state'].capitalize()} at the stage {last['stage']}"
+        click.echo(printable(f"{told}: {reason}"))
         sys.exit(1)
     plays = "was tested, and plays nowhere" if last["team"] == STAFF else "plays on the ladder now"
-    click.echo(f"Accepted as version {last['version']}: it {plays}.")
+    click.echo(printable(f"Accepted as version {last['version']}: it {plays}."))
 
 
 class Client(SiteClient):

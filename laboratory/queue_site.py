@@ -46,6 +46,7 @@ from playout.laboratory.queue import (
     conditions_of,
 )
 from playout.protocol.names import skeleton
+from playout.server.core.handlers.feeds import fair_share
 from playout.server.model.records import Account
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage.results import page_of
@@ -60,7 +61,7 @@ from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, en
 _ARCHIVES = tuple(each for each in SUFFIXES if each != ".py")
 #: The highest priority; the most bytes of the end of a log, and of logs of programs in matches.
 _HIGHEST, _LAST_BYTES, _LAST_LOGS = 9, 2**14, 16
-#: The ended tests on the page, and the templates of what changes of the pages.
+#: The ended tests on the page, with a fair share for each author; the templates of what changes.
 _LAST_TESTS = 50
 _PARTS = {"tests": "tests", "test": "state"}
 _TEMPLATES = "playout.laboratory", "page"
@@ -140,7 +141,8 @@ class QueueSite:
         match request.method, request.path:
             case "GET", ("",):
                 tests = list(self._queue)
-                ended = [each for each in reversed(tests) if each.is_over][:_LAST_TESTS]
+                over = [each for each in reversed(tests) if each.is_over]
+                ended = fair_share(over, _LAST_TESTS, lambda test: ("", test.account))
                 unfinished = [each for each in tests if not each.is_over]
                 found = {
                     "unfinished": list(map(self.told, unfinished)),

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from playout.bots.site_client import SiteClient
+from playout.bots.site_client import SiteClient, of_site
 from playout.commands import interrupts, toml_table
 from playout.commands.progress import doing
 from playout.commands.text import counted, printable
@@ -98,6 +98,7 @@ class Ticket:
         self._client = client
 
     @classmethod
+    @of_site
     def handed_in(cls, client: SiteClient, content: bytes, wanted: Mapping[str, Any]) -> Ticket:
         """Hand an archive in, with these parameters. Raises ClickException."""
         query = urlencode(wanted, quote_via=quote)
@@ -110,6 +111,7 @@ class Ticket:
         """The address of the page of the test."""
         return f"{self._client.site}/tests/{self.number}"
 
+    @of_site
     def followed(self, summary: Path | None) -> int:
         """Show the progress until the test has ended; return the exit code of its verdict.
 

@@ -30,6 +30,8 @@ from playout.players.core.player import PlayerError
 _CHECK_S = 120.0
 #: Positions of a match that checks of the drawing look at.
 _LOOKS = 12
+#: Most characters of the name of a move, and of a game's title.
+_LONGEST_NAME = 100
 #: Most characters of a position that is shown.
 _SHOWN = 3000
 
@@ -183,6 +185,9 @@ def _names(played: RandomMatches) -> Iterator[RulesFault]:
             yield RulesFault(f"{count} legal actions have the name {name!r}", *here)
             continue
         for action, each in names.items():
+            if not each.isprintable() or not 0 < len(each) <= _LONGEST_NAME:
+                text = f"the name of {action} has 1 to {_LONGEST_NAME} visible characters"
+                yield RulesFault(f"{text}, not {each[:_LONGEST_NAME]!r}", *here)
             if game.parse_action(state, f" {each} ") != action:
                 yield RulesFault(
                     f"parse_action does not read {each!r}, the name of {action}", *here
@@ -220,6 +225,9 @@ def _spelling(played: RandomMatches) -> Iterator[RulesFault]:
     description = games.describe(str(game).partition("(")[0])
     if not description.about:
         yield RulesFault("it has no rules for people: write a docstring, or `about`")
+    title = description.title
+    if not title.isprintable() or len(title) > _LONGEST_NAME:
+        yield RulesFault(f"title has at most {_LONGEST_NAME} visible characters")
 
 
 def _kernels(played: RandomMatches) -> Iterator[RulesFault]:

@@ -42,8 +42,9 @@ from playout.games.core import spec
 from playout.games.core.description import DescribedParameter
 from playout.players.client.agent import PlayerCache, PlayRequest
 from playout.players.client.client_process import play
+from playout.players.client.log_in import log_in
 from playout.players.client.player_console import PlayerConsole
-from playout.players.client.templates import COMMANDS
+from playout.players.client.templates import new_bot, new_game
 from playout.players.client.trees import FORMATS, TreeFile
 from playout.players.core import rendering
 from playout.players.core.player import Player
@@ -67,6 +68,7 @@ EPILOG = """
 Examples:
   playout-player new-bot my_bot                       a folder with a bot of yours
   playout-player new-game my_game                     a folder with a game of yours
+  playout-player log-in Ada                           by a password or a code
   playout-player connect_four human                   you, at this terminal
   playout-player connect_four human --challenge-bot "Playout Easy"
                                                       against a bot of the server
@@ -95,8 +97,12 @@ Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
 """
 
 
+#: The commands that take the place of the argument GAME.
+COMMANDS = {each.name: each for each in (new_bot, new_game, log_in)}
+
+
 class _Names(click.Command):
-    """A command whose help lists the games and the players; `new-bot` and `new-game` are others."""
+    """A command whose help lists the games and the players; the first word may name another one."""
 
     def make_context(
         self,

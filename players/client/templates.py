@@ -228,7 +228,3 @@ def new_game(folder: Path) -> None:
 
 def _next(folder: Path) -> str:
     return f"Next: cd {shlex.quote(str(folder))}, and see README.md"
-
-
-#: The subcommands of `playout-player`, which take the place of its argument GAME.
-COMMANDS = {each.name: each for each in (new_bot, new_game)}

@@ -54,6 +54,7 @@ from playout.players.training.settings import (
     parse,
     text_of,
 )
+from playout.protocol.text_files import TextFileError, decoded
 
 
 class Used(NamedTuple):
@@ -388,9 +389,9 @@ class RunFolder:
     def settings(self) -> TrainingSettings:
         """The settings, read once. Raises TrainingError with all faults of the file."""
         try:
-            text = read(self.settings_file).decode()
-        except UnicodeDecodeError as error:
-            raise TrainingError(f"{self.settings_file}: is not encoded in UTF-8") from error
+            text = decoded(read(self.settings_file))
+        except TextFileError as error:
+            raise TrainingError(f"{self.settings_file}: {error}") from error
         return parse(text, str(self.settings_file))
 
     @contextlib.contextmanager

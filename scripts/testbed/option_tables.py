@@ -1,4 +1,4 @@
-"""The command `scripts/options`: writes the tables of options in docs/players.md.
+"""The command `scripts/options`: writes the tables of options in docs/player-options.md.
 
 The comment `<!-- options: UCT -->` stands before the table of the options that the class UCT
 declares. The tables of its base classes have comments of their own.
@@ -17,7 +17,7 @@ from playout import players
 from playout.games.core import spec
 from playout.players import Player
 
-FILE = Path(__file__).parents[2] / "docs" / "players.md"
+FILE = Path(__file__).parents[2] / "docs" / "player-options.md"
 _TABLE = re.compile(r"^<!-- options: (\w+) -->\n\n((?:\|.*\n)*)", re.MULTILINE)
 
 
@@ -67,5 +67,5 @@ def updated(text: str) -> str:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Write the tables of options in docs/players.md from the declarations of the players."""
+    """Write the tables in docs/player-options.md from the declarations of the players."""
     FILE.write_text(updated(FILE.read_text(encoding="utf-8")), encoding="utf-8")

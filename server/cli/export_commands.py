@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import itertools
 import sys
@@ -13,6 +14,7 @@ from typing import IO
 import click
 
 from playout.commands.progress import INTERVAL_S, doing, say
+from playout.protocol import sgf, text_files
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.export import FORMATS, backgammon, jsonl, writer
@@ -106,10 +108,10 @@ def write_matches(
 def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, as `export --format jsonl` wrote them; - is standard input.
 
-    FILE may also be one of backgammon: a `.mat`, as Jellyfish and gnubg write it, or SGF; each game
-    is stored as a match of one point, without its doubles. Each match is first checked against the
-    rules. Matches that are stored already stay as they are. Bad lines are reported and left out;
-    after 20 of them, no more lines are read.
+    FILE may also be one of backgammon: a `.mat`, as Jellyfish and gnubg write it, or SGF. A game
+    that is part of no whole match by the rules is stored as a match of one point, without its
+    doubles. Each match is first checked against the rules. Matches that are stored already stay as
+    they are. Bad lines are reported and left out; after 20 of them, no more lines are read.
     """
     with opened(database, create=True) as archive:
         reader = _Reader(file, _Progress("read"))
@@ -165,13 +167,18 @@ class _Reader:
         """Yield the matches, or what is wrong with one."""
         first = self._file.readline()
         lines: Iterable[bytes] = itertools.chain([first], self._file)
-        if not first.startswith(b"{"):
+        if not first.removeprefix(codecs.BOM_UTF8).startswith(b"{"):
             content = b"".join(lines)
-            text = content.decode(errors="replace")
+            try:
+                is_sgf = content.lstrip().startswith(b"(")
+                text = sgf.decoded(content) if is_sgf else text_files.decoded(content)
+            except text_files.TextFileError as error:
+                yield ValueError(f"the file {error}")
+                return
             if backgammon.is_written(text):
                 yield from backgammon.read(text, time.time())
                 return
-            lines = content.splitlines(keepends=True)
+            lines = text.encode(errors="replace").splitlines(keepends=True)
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:

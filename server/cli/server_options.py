@@ -21,6 +21,7 @@ from playout.commands.toml_table import Faults, TomlError
 from playout.games.core import spec
 from playout.protocol.endpoints import host_and_port, host_of, is_loopback, spelled
 from playout.protocol.messages import OfferedBot
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from playout.server.core.policy import Policy
 from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
@@ -136,8 +137,8 @@ def _password(context: click.Context, parameter: click.Parameter, path: Path | N
     if path is None:
         return None
     try:
-        password = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        password = decoded(path.read_bytes()).strip()
+    except (OSError, TextFileError) as error:
         raise click.BadParameter(f"{path} cannot be read: {error}") from error
     if not password:
         raise click.BadParameter(f"{path} is empty; it needs a password of one line")

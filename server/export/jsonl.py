@@ -11,6 +11,7 @@ A line has the fields of the records of a match, except where its readers need a
 
 from __future__ import annotations
 
+import codecs
 import io
 from typing import Annotated, Literal, TypeVar
 
@@ -167,6 +168,8 @@ def read(text: str | bytes, number: int = 1) -> StoredMatch:
 
     `number`: the number of the line, for errors.
     """
+    mark = codecs.BOM_UTF8
+    text = text.removeprefix(mark) if isinstance(text, bytes) else text.removeprefix(mark.decode())
     try:
         stored = _read(text)
         _check(stored, replay(stored))

@@ -32,6 +32,7 @@ from twisted.python.threadpool import ThreadPool
 
 from playout.commands.durable_files import write_atomically
 from playout.commands.text import beginning, plain, utc
+from playout.protocol.text_files import decoded
 from playout.server.storage import StorageError
 from playout.server.storage.engine import first_line
 from playout.server.storage.queries import Place, Reader
@@ -118,7 +119,7 @@ def secret(folder: Path) -> str:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(made + "\n")
-        found = path.read_text(encoding="ascii").strip()
+        found = decoded(path.read_bytes()).strip()
         base64.b64decode(found.removeprefix(_PREFIX), validate=True)
     except (OSError, ValueError) as error:
         raise WebhooksUnavailable(f"{folder} cannot be used: {error}") from error

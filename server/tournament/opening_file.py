@@ -339,8 +339,8 @@ _OLD_SIZE = 19
 _GO, _OTHELLO, _HEX = "1", 2, 11
 #: Names of a swap, and of moves that only end a match.
 _SWAPS, _ENDS = ("swap", "swap-pieces", "swap-sides"), ("resign", "forfeit")
-#: A cell and the rest of a move in GGF, the form of SGF for Othello: `F5/1.20/0.5`.
-_GGF_MOVE = re.compile(r"([A-Ha-h])([1-8])(?:/.*)?|(PA|PASS)(?:/.*)?", re.IGNORECASE | re.DOTALL)
+#: A point of Othello as programs write it in SGF, and with more in GGF: `f5` and `F5/1.20/0.5`.
+_OF_OTHELLO = re.compile(r"([A-Ha-h])([1-8])(?:/.*)?|(PA|PASS)(?:/.*)?", re.IGNORECASE | re.DOTALL)
 
 
 def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
@@ -395,11 +395,20 @@ def _check(item: SgfProperty, view: BoardView, *, has_moves: bool, number: int |
             raise BadOpening(item.line, text)
     elif item.name in _SETUP:
         own = {cell for cell, owner in enumerate(view.cells) if owner == _SETUP[item.name]}
-        if has_moves or {_cell(each, view) for each in item.values} != own:
+        points = (_in_letters(each, number) for each in item.values)
+        if has_moves or {_cell(each, view) for each in points} != own:
             text = f"{item.name} sets up a position; openings start at the first one"
             raise BadOpening(item.line, text)
     elif item.name == "AE":
         raise BadOpening(item.line, "AE removes stones; openings have moves only")
+
+
+def _in_letters(point: str, number: int | None) -> str:
+    """Return a point of game `number` as SGF writes it: `f5` of Othello is `fe`, a pass ""."""
+    found = _OF_OTHELLO.fullmatch(point) if number == _OTHELLO else None
+    if found is None:
+        return point
+    return "" if found[3] else f"{found[1].lower()}{LETTERS[int(found[2]) - 1]}"
 
 
 def _begun_in_ggf(view: BoardView) -> str:
@@ -432,8 +441,7 @@ def _sgf_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     if _COLOURS[colour] != game.current_player(state):
         raise IllegalAction(f"{written[:20]}: it is the turn of the other player")
     view = game.view(state)
-    if ggf := _GGF_MOVE.fullmatch(point) if game.sgf_number == _OTHELLO else None:
-        point = "" if ggf[3] else f"{ggf[1].lower()}{LETTERS[int(ggf[2]) - 1]}"
+    point = _in_letters(point, game.sgf_number)
     is_old_pass = point == "tt" and max(view.rows, view.columns) <= _OLD_SIZE
     cell = None if is_old_pass or not point else _cell(point, view)
     wanted = () if is_old_pass or not point else (cell,)

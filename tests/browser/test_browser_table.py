@@ -360,32 +360,6 @@ class Network:
         server.on_message(lambda message: self.works and socket.send(message))
 
 
-def test_a_move_made_while_the_connection_was_lost_is_announced_with_the_position(
-    people: BrowserUsers, site: BrowserSite
-) -> None:
-    page, name = people.guest(reduced_motion="reduce")
-    with RawClient(site.server.host, site.server.port) as rival:
-        rival.hello()
-        rival.say("seek", game="connect_four", clock="none", seat=1, opponent=name)
-        network = Network(page)
-        page.clock.install()
-        page.reload()
-        page.locator("#challenges").get_by_role("button").click()
-        match = rival.hear_until("started")["match"]
-        expect(page.locator(".presence.is-here")).to_have_count(2)
-        announced = page.locator("#announcer p")
-        expect(announced).to_have_count(1)
-        network.works = False
-        rival.ask("move", match=match, ply=0, action=3)
-        page.clock.fast_forward(26_000)  # a ping, whose response does not come
-        page.clock.fast_forward(11_000)
-        expect(page.locator("#connection")).to_contain_text("The connection is lost.")
-        network.works = True
-        page.clock.fast_forward(21_000)
-        expect(announced).to_have_count(2)
-        expect(announced.last).to_contain_text("Your turn. Last move: 4.")
-
-
 @pytest.mark.parametrize("has_ended", [False, True])
 def test_a_network_that_swallows_packets_loses_no_move(
     people: BrowserUsers, site: BrowserSite, has_ended: bool
@@ -419,11 +393,20 @@ def test_a_network_that_swallows_packets_loses_no_move(
             page.clock.run_for(3000)
             expect(page.locator("#status")).to_have_text("You won")
             expect(page.locator("#board .pieces > *")).to_have_count(0)
+            expect(page.locator("#announcer")).to_contain_text("You won.")
             return
         expect(page.locator(".move")).to_have_count(1)  # before that, the test is the network
         assert rival.hear_until("update")["action"] == 3
         expect(page.locator("#board .unconfirmed")).to_have_count(0)
         expect(page.locator("#board .pieces > *")).to_have_count(1)
+        network.works = False
+        rival.say("move", match=match, ply=1, action=2)
+        rival.hear_until("update", action=2)
+        page.clock.fast_forward(60_000)
+        expect(page.locator("#connection")).to_contain_text("The connection is lost.")
+        network.works = True
+        page.clock.fast_forward(21_000)
+        expect(page.locator("#announcer")).to_contain_text("plays 3; your turn.")
         rival.say("resign", match=match)
         expect(page.locator("#status")).to_have_text("You won")
 

@@ -109,7 +109,7 @@ class Document:
         return {row[0].strip("`"): row[1] for row in self.rows(heading, "Field")}
 
 
-API, PROTOCOL = Document("api.md"), Document("protocol.md")
+API, PROTOCOL = Document("api.md"), Document("protocol-messages.md")
 ROWS = [[row[0].strip("`"), *row[1:]] for row in API.rows("Paths and parameters", "Path")]
 PATHS = [(path, type_) for path, type_, _ in ROWS]
 PARAMETERS = {row[0].strip("`"): row[1:] for row in API.rows("Paths and parameters", "Parameter")}

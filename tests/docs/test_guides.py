@@ -16,8 +16,8 @@ import pytest
 from playout.bridges.bridge_command import main as bridge
 from playout.competition.competition_command import main as competition
 from playout.competition.submit_command import main as submit
+from playout.players.client.player_command import COMMANDS
 from playout.players.client.player_command import main as player
-from playout.players.client.templates import COMMANDS
 from playout.players.training.training_command import main as training
 from playout.server.organizer.tournament_command import main as tournament
 from playout.server.server_command import main as server

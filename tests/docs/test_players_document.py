@@ -1,4 +1,4 @@
-"""docs/players.md: its tables of options are those of the players and the games."""
+"""docs/player-options.md: its tables of options are those of the players and the games."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playout.games import Game
 from playout.players.core.rules import rules_of
 from testbed import option_tables
 
-TEXT = (Path(__file__).parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "player-options.md").read_text(encoding="utf-8")
 GAMES = {name: games.load(name) for name in games.names() if name != "open_spiel"}
 
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md is true: its tables, its examples, its exchange, and its two bots."""
+"""The pages of the protocol are true: its tables, its examples, its exchange, and its two bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The validator that is made from the tables of docs/protocol.md finds what they do not allow."""
+"""The validator that is made from the tables of the protocol finds what they do not allow."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def rows() -> dict[str, set[str]]:
     ):
         kind, write, _, update = (cell.strip() for cell in row.split("|"))
         links = (f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", write + update))
-        found[kind] = {*re.findall(r"`([\w/]+/[\w.]*)`", write + update), *links}
+        found[kind] = {*re.findall(r"`([\w/-]+/[\w.-]*)`", write + update), *links}
     return found
 
 
@@ -165,15 +165,15 @@ def test_an_addition_needs_only_the_steps_of_the_table(tmp_path: Path) -> None:
 
     source = program("docs/writing-a-game.md", '"""Four in a square')
     (repository.root / "games" / "four_in_a_square.py").write_text(source, encoding="utf-8")
-    repository.insert("docs/protocol.md", f"{GAME_ROW}\n", "| `tic_tac_toe` | ")
+    repository.insert("docs/protocol-games.md", f"{GAME_ROW}\n", "| `tic_tac_toe` | ")
     changed["game"] = repository.changed()
-    assert changed["game"] == {"games/four_in_a_square.py", "docs/protocol.md"}
-    assert lines_added(repository, "docs/protocol.md") == [GAME_ROW]
+    assert changed["game"] == {"games/four_in_a_square.py", "docs/protocol-games.md"}
+    assert lines_added(repository, "docs/protocol-games.md") == [GAME_ROW]
 
     repository.add("players", "by_number.py")
     changed["player"] = repository.changed() - changed["game"]
 
-    before = repository.changed() - {"docs/protocol.md"}
+    before = repository.changed()
     (handlers,) = (
         path.relative_to(ROOT)
         for folder in named["message"]
@@ -185,7 +185,7 @@ def test_an_addition_needs_only_the_steps_of_the_table(tmp_path: Path) -> None:
     imports = "from playout.protocol.messages import "
     repository.insert(str(handlers), f"{imports}Nod\n", imports)
     repository.insert(str(handlers), HANDLER, "    @handles(Ping)\n")
-    repository.insert("docs/protocol.md", MESSAGE_SECTION, "### ping\n")
+    repository.insert("docs/protocol-messages.md", MESSAGE_SECTION, "### ping\n")
     repository.insert("docs/protocol.md", f"{MESSAGE_ROW}\n", "| `ping` | yes ")
     changed["message"] = repository.changed() - before
 

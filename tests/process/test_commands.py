@@ -419,12 +419,16 @@ def test_other_machines_connect_encrypted_or_by_the_operators_word(
 def test_a_password_for_the_metrics_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     option = ("--metrics-password-file", str(file))
-    for content, told in ((None, "cannot be read"), (b"", "is empty"), (b"\xff", "cannot be read")):
+    for content, told in (
+        (None, "cannot be read"),
+        (b"", "is empty"),
+        (b"\xff\xfea", "is damaged"),
+    ):
         if content is not None:
             file.write_bytes(content)
         code, output = invoke("playout-server", *option)
         assert (code, told in " ".join(output.split())) == (2, True), output
-    file.write_text("sesame\n")
+    file.write_text("sesame\n", encoding="utf-8-sig")
     with running_server("--http", "127.0.0.1:0", *option) as server:
         assert server.page
         url = f"http://{server.page[0]}:{server.page[1]}/metrics"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 import trustme
 
-from support.commands import finish, invoke, start
+from support.commands import finish, invoke, running_server, start
 from support.protocol_validator import require_described_request
 from support.raw_client import TIMEOUT_S, RawClient
 
@@ -357,3 +358,36 @@ def test_a_player_ends_when_nobody_reads_what_it_prints() -> None:
         words = ("nim", "random", "--port", "1", "--retry-s", "1000")
         player = start("playout-player", *words, stdout=nobody)
     assert player.wait(TIMEOUT_S) == 128 + signal.SIGTERM
+
+
+def test_a_password_or_a_code_of_the_page_logs_in_at_the_terminal(tmp_path: Path) -> None:
+    with running_server("--bots", "0") as server:
+        where = ("--host", server.host, "--port", str(server.port))
+        env = os.environ | {"XDG_DATA_HOME": str(tmp_path)}
+
+        def log_in(secret: str, name: str = "Ada") -> tuple[int, str]:
+            command = start(
+                "playout-player", "log-in", name, *where, env=env, stdin=subprocess.PIPE
+            )
+            return finish(command, f"{secret}\n")
+
+        with RawClient(server.host, server.port) as owner:
+            owner.hello("Ada", guest=False)
+            assert owner.ask("set_password", password="correct horse")["type"] == "ok"
+            code = owner.ask("make_code")["code"]
+            for secret in ("correct horse", code):
+                done, output = log_in(secret)
+                assert (done, "Ada is logged in at 127.0.0.1:" in output) == (0, True), output
+            for secret in ("wrong", code, ""):
+                done, output = log_in(secret)
+                assert done == (1 if secret else 2), output
+                assert "Traceback" not in output
+            devices = owner.ask("list_logins")["logins"]
+            assert [each.get("software", "")[:14] for each in devices[1:]] == ["playout-player"] * 2
+        stored = json.loads((tmp_path / "playout/tokens.json").read_text())
+        token = stored[f"{server.host}:{server.port}"]["ada"]
+        with RawClient(server.host, server.port) as device:
+            assert (
+                device.ask("hello", protocol_min=1, protocol_max=1, name="Ada", token=token)["type"]
+                == "welcome"
+            )

@@ -87,7 +87,7 @@ def violations(found: Mapping[str, StoredRow], records: Sequence[ReceivedMatch])
 
 
 def _wrong_rolls(record: ReceivedMatch) -> Iterator[str]:
-    """Yield the rolls that do not follow from the key, as `docs/protocol.md` says."""
+    """Yield the rolls that do not follow from the key, as `docs/protocol-games.md` says."""
     if not record.ended or not games.load(record.game).has_chance:
         return
     dice = Dice(record.match, record.ended["key"])

@@ -1,12 +1,13 @@
-"""Bots, entrants and storage processes as copies of the process that starts them.
+"""Bots, entrants, storage and worker processes as copies of the process that starts them.
 
-Servers and organizers start them with the interpreter of Python, which then imports the modules of
-its parent again, for seconds.
+Servers, organizers and `multiprocessing` start them with the interpreter of Python, which then
+imports the modules of its parent again, for seconds.
 """
 
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import re
 import runpy
@@ -14,8 +15,9 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from multiprocessing import forkserver, resource_tracker, util
 from typing import Any
 
 from playout import games
@@ -38,13 +40,37 @@ class CopyingPopen(subprocess.Popen[Any]):
         super().__init__(words, **options)
 
 
+def start_copies() -> None:
+    """Let `subprocess` and `multiprocessing` start Python as copies of this process."""
+    subprocess.Popen = CopyingPopen  # type: ignore[misc]
+    util.spawnv_passfds = _spawn
+
+
+def _spawn(path: str, words: Sequence[str], passed: Sequence[int]) -> int:
+    """Start a process of `multiprocessing`, which keeps some open files; return its number."""
+    number = os.fork()
+    if number == 0:
+        for each in (forkserver._forkserver, resource_tracker._resource_tracker):
+            type(each).__init__(each)  # a thread of the parent holds their locks
+        program = words[list(words).index("-c") :]
+        _interpret([*_PYTHON, *program], dict(os.environ), None, passed)
+    return number
+
+
 def _interpret(
-    words: Sequence[str], environment: Mapping[str, str], first: Callable[[], None] | None
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    first: Callable[[], None] | None,
+    kept: Iterable[int] = (),
 ) -> None:
-    """Run these words in a copy of a process as Python does; its streams are in place."""
+    """Run these words in a copy of a process as Python does; its streams are in place.
+
+    Of the other open files it has only those that are `kept`.
+    """
     option, program, *arguments = words[len(_PYTHON) :]
     set_name(program if option == "-m" else (_IMPORTED.findall(program) or [option])[-1])
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the parent waits for this
+    for low, high in itertools.pairwise(sorted({2, *kept, os.sysconf("SC_OPEN_MAX")})):
+        os.closerange(low + 1, high)  # the parent waits for this
     gc.freeze()  # collected objects would close descriptors that have other uses now
     gc.enable()
     _forget_signals()
@@ -58,7 +84,8 @@ def _interpret(
     games.check_before_loading(lambda name: None)  # the parent may wait for this copy to compile
     sys.argv = [option, *arguments]
     code = _code_of(partial(_run, option, program))
-    sys.stdout.flush()
+    if not sys.stdout.closed:
+        sys.stdout.flush()
     os._exit(code)
 
 

@@ -6,6 +6,13 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+#: The pages of the protocol.
+PROTOCOL = ("protocol.md", "protocol-games.md", "protocol-messages.md")
+
+
+def protocol() -> str:
+    """Return the text of all pages of the protocol."""
+    return "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in PROTOCOL)
 
 
 def program(document: str, start: str = "", language: str = "python") -> str:

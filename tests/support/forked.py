@@ -33,7 +33,7 @@ import pytest
 from playout import games
 from playout.commands import entry_points
 from playout.games.core import plugins
-from support.copying_popen import CopyingPopen
+from support.copying_popen import start_copies
 from testbed.machine import set_name
 
 #: The modules of the commands; the function is `main`.
@@ -267,7 +267,7 @@ def _run(
         its_module = importlib.import_module(owner)
         assert hasattr(its_module, name), f"there is no {constant}"
         setattr(its_module, name, value)
-    subprocess.Popen = CopyingPopen  # type: ignore[misc]
+    start_copies()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         entry_points.run(module)

@@ -1,11 +1,10 @@
-"""docs/protocol.md, taken apart: its sections, tables and examples, and the messages of these."""
+"""The pages of the protocol, taken apart: sections, tables, examples, and the messages of these."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import is_dataclass
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -46,8 +45,9 @@ from playout.protocol.tournament_spec import (
     Sprt,
     TournamentSpec,
 )
+from support.documents import protocol
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+DOCUMENT = protocol()
 
 Message = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Validates messages by the tables of docs/protocol.md alone, without the server's declarations."""
+"""Validates messages by the protocol's pages alone, without the server's declarations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import functools
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "protocol.md"
+from support.documents import protocol
+
 #: Parts whose fields may be sent with their default value, as the page says.
 WITH_DEFAULTS = {
     "tournament_spec",
@@ -54,7 +54,7 @@ def require_described_request(message: dict[str, Any]) -> None:
 
 def _require_none(faults: list[str]) -> None:
     if faults:
-        raise AssertionError(f"docs/protocol.md does not describe this: {faults[:5]}")
+        raise AssertionError(f"the protocol does not describe this: {faults[:5]}")
 
 
 def _message_faults(chapter: str, message: dict[str, Any]) -> list[str]:
@@ -87,7 +87,7 @@ def _map_faults(path: str, fields: dict[str, Field], value: Any, *, defaults: bo
 
 @functools.cache
 def _chapters() -> dict[str, str]:
-    pieces = re.split(r"^## (.+)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    pieces = re.split(r"^## (.+)$", protocol(), flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 

@@ -1,4 +1,4 @@
-// The rolls of a match follow from its key: see docs/protocol.md. Uses no element of a page.
+// The rolls of a match follow from its key: see docs/protocol-games.md. Uses no element of a page.
 
 import { gettext } from "./texts.js";
 

@@ -106,6 +106,9 @@ FAULTS = {
         ),
     },
     "spelling: it has no rules for people": {"__doc__": ""},
+    "names: the name of 0 has 1 to 100 visible characters": {
+        "action_name": lambda self, state, action: f"\x1b[2J{action}",
+    },
 }
 
 

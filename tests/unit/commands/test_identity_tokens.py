@@ -115,6 +115,9 @@ def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -
     assert given_token(None, environment, warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
     assert given_token(None, {}, warnings.append) is None
     assert not warnings
+    for encoding in ("utf-8-sig", "utf-16"):  # as editors and shells of Windows store it
+        path.write_text("from-file\n", encoding=encoding)
+        assert given_token(path, {}, warnings.append) == GivenToken("from-file", str(path))
     path.chmod(0o640)
     given_token(path, {}, warnings.append)
     assert "chmod 600" in warnings[0]

@@ -102,7 +102,7 @@ def test_a_session_belongs_to_a_name() -> None:
 
 # Permissions.
 
-#: A request of each type: the example of docs/protocol.md, or one with a bot that the hub offers.
+#: A request of each type: the example of the protocol, or one with a bot that the hub offers.
 SAYINGS: dict[type[Request], Request] = {
     **{kind: msgspec.structs.replace(examples_of(kind)[0], id="q") for kind in REQUESTS},
     ChallengeBot: ChallengeBot(id="q", player="random", game=GAME),

@@ -76,6 +76,13 @@ def test_exported_matches_are_imported(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.stderr.splitlines()[-1:] == ["playout-server: 1 match imported, 1 known before"]
     assert other.matches == [HEAP, portable(STONES)]
+    lines = file.read_text(encoding="utf-8")
+    for encoding in ("utf-8-sig", "utf-16"):  # as editors store it
+        file.write_bytes(lines.encode(encoding))
+        result = other.import_(str(file))
+        assert result.stderr.splitlines()[-1:] == [
+            "playout-server: 0 matches imported, 2 known before"
+        ]
 
 
 def test_rated_matches_count_for_accounts_with_the_names_of_their_players(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_program_for_node_verifies_the_same_rolls(tmp_path: Path) -> None:
     if shutil.which("node") is None:
         skip_without("it needs Node (apt install nodejs npm)")
     script = tmp_path / "verify.mjs"
-    script.write_text(program("docs/protocol.md", "// Verifies the rolls", "js"))
+    script.write_text(program("docs/protocol-games.md", "// Verifies the rolls", "js"))
     assert len([line for line in script.read_text().splitlines() if line]) <= 36
 
     def verified(line: dict[str, object]) -> tuple[int, str]:

@@ -12,6 +12,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from playout.bots.uploads import UploadRequest
+from playout.laboratory import queue_site
 from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
     LabQueue,
@@ -23,7 +24,7 @@ from playout.laboratory.queue import (
     shares,
 )
 from playout.laboratory.queue_site import QueueSite
-from playout.laboratory.queued_test import too_many_faults
+from playout.laboratory.queued_test import TrialStopped, require_visible, too_many_faults
 from playout.laboratory.trial import verdict
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
@@ -205,6 +206,13 @@ def test_an_undecided_verdict_says_how_it_goes_on() -> None:
     assert verdict(trial, ledger).endswith(": new crashed again and again")
 
 
+@pytest.mark.parametrize("name", ["\u3164", "new\u202e", "n\u00adew", "\u2800"])
+def test_the_folders_of_an_archive_have_visible_names(name: str) -> None:
+    require_visible(["base", "HEAD~1", "Zo\u00eb  2"])
+    with pytest.raises(TrialStopped, match=r"the folder '.*: a version has only visible"):
+        require_visible(["base", name])
+
+
 # The addresses.
 
 Ask = Callable[..., tuple[int, Any]]
@@ -229,6 +237,16 @@ def ask(queue: LabQueue, file: Path) -> Ask:
         return answer.status, msgspec.json.decode(answer.body) if is_json else answer.body.decode()
 
     return asked
+
+
+def test_the_page_has_the_ended_tests_of_every_author(
+    queue: LabQueue, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_site, "_LAST_TESTS", 3)
+    for author in ("Bob", *["Ada"] * 5):
+        queue.put(added(queue, author), "stopped", reason="")
+    status, page = ask("GET", "")
+    assert (status, ">Bob<" in page, page.count(">Ada<")) == (200, True, 2), page
 
 
 def test_only_the_author_and_administrators_stop_a_test_and_read_its_log(

@@ -344,6 +344,7 @@ GGF = f"{'-' * 27}O*{'-' * 6}*O{'-' * 27}"
         ("hex(size=11,swap=true)", "b3 swap-pieces i2", "b3 swap i2"),
         ("hex(size=11)", "(;GM[11]SZ[11];B[a10];W[j1];B[resign])", "a10 j1"),
         ("othello", f"1 (;GM[Othello]BO[8 {GGF} *]B[F5//0.1]W[d6/1.2]B[C3];)", "f5 d6 c3"),
+        ("othello", "(;FF[4]GM[2]SZ[8]AB[e4][d5]AW[d4][e5];B[f5];W[d6];B[c3];)", "f5 d6 c3"),
         ("go(size=9)", "(;sz[9];b[ee];w[cc])", "E5 C7"),
         ("hex(size=11)", "(;FF[4]GM[11]SZ[11];B[a10];W[j1];B[i2])", "a10 j1 i2"),
         ("hex(size=11)", "(;SZ[11];W[aj];B[ja];W[ib])", "a10 j1 i2"),

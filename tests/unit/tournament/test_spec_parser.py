@@ -169,6 +169,22 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
         ),
         ("[[entrants]]", "[entrants]", "12: "),
         (
+            'name = "uct against rave"',
+            "name = \u201cuct against rave\u201d",
+            "1: Invalid value (a straight quotation mark is expected, not \u201c)",
+        ),
+        (
+            "seed = 7",
+            "seed\u00a0= 7",
+            "7: Expected '=' after a key in a key/value pair (the line has the invisible character "
+            "U+00A0)",
+        ),
+        (
+            '"0.1/move"',
+            '"C:\\Users"',
+            "5: Invalid hex value (within single quotes, a backslash is itself)",
+        ),
+        (
             "seed = 7",
             "rounds = 7",
             "7: Cannot overwrite a value (the key is there twice): rounds = ",
