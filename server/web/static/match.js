@@ -503,10 +503,11 @@ class MatchPage {
   /** Returns false if the server's data is older than what is known, or not complete yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
-    const { takebacks, last, over } = this.#record;
+    const { takebacks } = this.#record;
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
+    const { last, over } = this.#record; // what came during the request was announced
     if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
     this.#browser.extend(this.#record.last);
     this.#setClocks();
