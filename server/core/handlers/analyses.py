@@ -10,6 +10,7 @@ Nor is one for the spectator of a match whose players could gain.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +34,6 @@ from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.core.effects import EndAnalysis, StartAnalysis
 from playout.server.core.handlers.bots import names_of
-from playout.server.core.handlers.feeds import in_turn
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.handlers.tournaments import Tournaments
@@ -225,7 +225,8 @@ class Analyses:
         kept = {*by_address, *(each.address for each in self._running.values())}
         self._turns = {each: turn for each, turn in self._turns.items() if each in kept}
         addresses = sorted(by_address, key=lambda each: self._turns.get(each, 0))
-        return list(in_turn(by_address[each] for each in addresses))
+        rounds = itertools.zip_longest(*(by_address[each] for each in addresses))
+        return [each for each in itertools.chain(*rounds) if each]
 
     def _replace(self, session: Session) -> None:
         """End the analysis of a person, which a new one replaces."""
