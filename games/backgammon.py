@@ -606,6 +606,16 @@ class Backgammon(KernelGame):
         """Return whether the player to move decides about the cube."""
         return self.points > 1 and state[40] != _NO_DECISION
 
+    def scores(self, state: State) -> tuple[int, int]:
+        """Return the points of both players in the match."""
+        if self.points > 1:
+            return state[35], state[36]
+        return int(state[1] == 1), int(state[1] == 2)
+
+    def begins(self, state: State) -> bool:
+        """Return whether a game of the match begins, with an opening roll."""
+        return state[2] == 0
+
     def pips(self, state: State, player: int) -> int:
         """Return the sum of the distances of a player's checkers to the end."""
         return sum(place * count for place, count in enumerate(self.checkers(state, player)))
@@ -662,17 +672,20 @@ class Backgammon(KernelGame):
 
     def _turns(self, state: State) -> Iterator[tuple[_Rows, _Rows, tuple[int, ...]]]:
         """Yield the turns of a player: the checkers after one action, those at the end, actions."""
-        player = state[0]
         for action in self.legal_actions(state):
-            after = self.next_state(state, action)
-            middle = self.checkers(after, player), self.checkers(after, 3 - player)
-            if not after[5] or after[1]:
+            after, middle = self.next_state(state, action), self._rows_after(state, action)
+            if not after[5]:
                 yield middle, middle, (action,)
                 continue
             for second in self.legal_actions(after):
-                end = self.next_state(after, second)
-                rows = self.checkers(end, player), self.checkers(end, 3 - player)
-                yield middle, rows, (action, second)
+                yield middle, self._rows_after(after, second), (action, second)
+
+    def _rows_after(self, state: State, action: int) -> _Rows:
+        """Return the checkers of the player to move and of the opponent after an action."""
+        rows = self.checkers(state, state[0]), self.checkers(state, 3 - state[0])
+        for step in self.steps(state, action):
+            rows = _after(*rows, step)
+        return rows
 
     def roll_of(self, state: State, player: int, dice: tuple[int, int]) -> int:
         """Return the outcome by which a player rolls two numbers. Raises IllegalAction."""
@@ -792,9 +805,7 @@ class Backgammon(KernelGame):
                         found[after].append(((first[0], second[1], first[2]),))
         ways = {}
         for action, clicks in self._clicks(state).items():
-            after = begin
-            for step in self.steps(state, action):
-                after = _after(*after, step)
+            after = self._rows_after(state, action)
             each = dict.fromkeys(_cells(player, steps) for steps in found.get(after, ()))
             ways[action] = tuple(way for way in each if way != clicks)
         return ways

@@ -108,10 +108,10 @@ def write_matches(
 def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, as `export --format jsonl` wrote them; - is standard input.
 
-    FILE may also be one of backgammon: a `.mat`, as Jellyfish and gnubg write it, or SGF; each game
-    is stored as a match of one point, without its doubles. Each match is first checked against the
-    rules. Matches that are stored already stay as they are. Bad lines are reported and left out;
-    after 20 of them, no more lines are read.
+    FILE may also be one of backgammon: a `.mat`, as Jellyfish and gnubg write it, or SGF. A game
+    that is part of no whole match by the rules is stored as a match of one point, without its
+    doubles. Each match is first checked against the rules. Matches that are stored already stay as
+    they are. Bad lines are reported and left out; after 20 of them, no more lines are read.
     """
     with opened(database, create=True) as archive:
         reader = _Reader(file, _Progress("read"))

@@ -1,8 +1,9 @@
 """Matches of backgammon as files of other programs: `.mat` of Jellyfish, and SGF with GM[6].
 
 Both write a turn as a roll and the moves of single checkers; the player in the first seat is the
-left one of a `.mat`, and Black in SGF. The readers also take longer matches and games with a cube:
-each game is read as a match of one point, and what is said of the cube is left out.
+left one of a `.mat`, and Black in SGF. A match of several points has a game for each of its games.
+If a file has no whole match by the rules, such as a session for money or one with a game that was
+resigned, each of its games is read as a match of one point, without the cube.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 #: The game of both kinds of files.
 GAME = "backgammon"
+_CUBE = ("double", "take", "drop")
+_NO_DICE = (0, 0)
 _COLOURS = {1: "B", 2: "W"}
 _SEATS = {"B": 1, "W": 2}
 #: The place of each letter of SGF for White: the points, the bar and off the board.
@@ -58,7 +61,10 @@ class BadFile(ValueError):
 
 @dataclass(frozen=True)
 class Turn:
-    """A roll of a player, and the moves of checkers in the notation of `Backgammon.parse_turn`."""
+    """A roll of a player, and the moves of checkers in the notation of `Backgammon.parse_turn`.
+
+    Without dice, it is a decision about the cube: `moves` is `double`, `take` or `drop`.
+    """
 
     line: int
     player: int
@@ -68,13 +74,19 @@ class Turn:
 
 @dataclass
 class WrittenGame:
-    """A game as a file has it. `winner` is 0 if the file does not name it; `at` is its day."""
+    """A game as a file has it. `winner` is 0 if the file does not name it; `at` is its day.
+
+    `length` are the points of the match, 0 without one, and `scores` those before the game.
+    """
 
     line: int
     players: tuple[str, str] = ("?", "?")
     turns: list[Turn] = field(default_factory=list)
     winner: int = 0
+    points: int = 1
     at: float | None = None
+    length: int = 0
+    scores: tuple[int, int] = (0, 0)
 
 
 # Writing.
@@ -86,7 +98,7 @@ def suits(game: Game) -> bool:
 
 
 def _rules(game: Game) -> Backgammon | None:
-    """Return a match of one point with its own methods, and None for another game.
+    """Return a game of backgammon with its own methods, and None for another game.
 
     The module is imported for such a game only: it compiles its rules, and commands print their
     help without them.
@@ -95,72 +107,112 @@ def _rules(game: Game) -> Backgammon | None:
         return None
     from playout.games.backgammon import Backgammon
 
-    return game if isinstance(game, Backgammon) and game.points == 1 else None
+    return game if isinstance(game, Backgammon) else None
 
 
-def turns(stored: StoredMatch) -> list[Turn]:
-    """Return the turns of a match; `Turn.line` is the ply of the roll. Raises ValueError."""
-    position, found = replay(stored).position, list[Turn]()
-    game = _rules(position.game)
+def written(stored: StoredMatch) -> list[WrittenGame]:
+    """Return the games of a match; `Turn.line` is the ply of the roll. Raises ValueError."""
+    position, found = replay(stored).position, list[WrittenGame]()
+    game, ended = _rules(position.game), stored.ended
     if game is None:
         raise ValueError(f"these files are for {GAME}, not for {position.game}")
     for ply, (state, action) in enumerate(zip(position.states, position.moves, strict=False)):
+        after = position.states[ply + 1]
+        if game.begins(state):
+            found.append(WrittenGame(ply, scores=game.scores(state), length=game.points))
+        turns = found[-1].turns
         if state[0] == 0:
-            after = position.states[ply + 1]
-            found.append(Turn(ply, after[0], (after[3], after[4]), ""))
-            continue
-        steps = game.steps(state, action)
-        moves = " ".join(f"{begin}/{goal}{'*' * hits}" for begin, goal, hits in steps)
-        found[-1] = replace(found[-1], moves=f"{found[-1].moves} {moves}".strip())
+            turns.append(Turn(ply, after[2], (after[3], after[4]), ""))
+        elif not game.decides(state):
+            steps = game.steps(state, action)
+            moves = " ".join(f"{begin}/{goal}{'*' * hits}" for begin, goal, hits in steps)
+            turns[-1] = replace(turns[-1], moves=f"{turns[-1].moves} {moves}".strip())
+        elif (name := game.action_name(state, action)) in _CUBE:
+            turns.append(Turn(ply, state[0], _NO_DICE, name))
+        before, scores = found[-1].scores, game.scores(after)
+        if before != scores:
+            winner = 1 if scores[0] > before[0] else 2
+            found[-1].winner, found[-1].points = winner, scores[winner - 1] - before[winner - 1]
+    if found and not found[-1].winner and ended and ended.winner in (1, 2):
+        found[-1].winner = ended.winner
+        found[-1].points = game.points - found[-1].scores[ended.winner - 1]
     return found
 
 
 def write_mat(stored: StoredMatch) -> str:
     """Return a match as a `.mat`, with an empty line at the end. Raises ValueError."""
-    played = turns(stored)
-    started, ended = stored.started, stored.ended
+    started, ended, played = stored.started, stored.ended, written(stored)
     names = [plain(name).replace(":", " ") for name in started.players]
-    cells = [f"{turn.dice[0]}{turn.dice[1]}: {turn.moves}".strip() for turn in played]
-    if played and played[0].player == 2:
-        cells.insert(0, "")
+    points = played[0].length if played else 1
     lines = [
         f'; [EventDate "{utc(started.at):%Y.%m.%d}"]',
         f'; [EventID "{plain(started.match)}"]',
         "",
-        " 1 point match",
-        "",
-        " Game 1",
-        f" {names[0] + ' : 0':<{_LEFT + 2}} {names[1]} : 0",
+        f" {points} point match",
     ]
-    for number, (left, right) in enumerate(zip_longest(cells[::2], cells[1::2], fillvalue=""), 1):
-        lines.append(f"{number:>3}) {left:<{_LEFT}} {right}".rstrip())
-    if ended and ended.winner in (1, 2):
-        indent = 6 if ended.winner == 1 else _LEFT + 6
-        lines.append(" " * indent + "Wins 1 point and the match")
+    for number, game in enumerate(played, 1):
+        first, second = game.scores
+        left, right = f"{names[0]} : {first}", f"{names[1]} : {second}"
+        is_last = ended is not None and ended.winner in (1, 2) and game is played[-1]
+        heads = "", f" Game {number}", f" {left:<{_LEFT + 2}} {right}"
+        lines += [*heads, *_rows(game, is_last)]
     return "\n".join(lines) + "\n\n"
 
 
+def _rows(game: WrittenGame, is_last: bool) -> Iterator[str]:
+    """Yield the numbered lines of a game in a `.mat`, each with a turn of both players."""
+    unit = "point" if game.points == 1 else "points"
+    wins = f"Wins {game.points} {unit}" + " and the match" * is_last
+    cells, cube = [""] if game.turns and game.turns[0].player == 2 else [], 1
+    for turn in game.turns:
+        cube *= 2 if turn.moves == "double" else 1
+        texts = {"double": f" Doubles => {cube}", "take": " Takes", "drop": " Drops"}
+        dice = f"{turn.dice[0]}{turn.dice[1]}: {turn.moves}".strip()
+        cells.append(dice if turn.dice != _NO_DICE else texts[turn.moves])
+    drops_first = len(cells) % 2 == 1 and game.turns[-1].moves == "drop"
+    if drops_first:  # gnubg reads the result beside the drop only
+        cells.append(wins)
+    for number, (left, right) in enumerate(zip_longest(cells[::2], cells[1::2], fillvalue=""), 1):
+        yield f"{number:>3}) {left:<{_LEFT}} {right}".rstrip()
+    if game.winner and not drops_first:
+        yield " " * (6 if game.winner == 1 else _LEFT + 6) + wins
+
+
 def write_sgf(stored: StoredMatch) -> str:
-    """Return a match as SGF with GM[6]. Raises ValueError."""
-    played = turns(stored)
-    started, ended = stored.started, stored.ended
-    root = {
-        "FF": "4",
-        "GM": "6",
-        "CA": "UTF-8",
-        "MI": "length:1][game:0][ws:0][bs:0",
-        "GN": _escaped(started.match),
-        "DT": utc(started.at).date().isoformat(),
-        "PB": _escaped(started.players[0]),
-        "PW": _escaped(started.players[1]),
-        "RE": _result(ended),
-    }
-    head = "".join(f"{name}[{value}]" for name, value in root.items())
-    nodes = [f";{_COLOURS[turn.player]}[{_value(turn)}]" for turn in played]
-    return f"(;{head}\n{filled([*nodes, ')'])}\n"
+    """Return a match as SGF with GM[6], a game tree for each game. Raises ValueError."""
+    played, started = written(stored) or [WrittenGame(0)], stored.started
+    texts = []
+    for number, game in enumerate(played):
+        black, white = game.scores
+        root = {
+            "FF": "4",
+            "GM": "6",
+            "CA": "UTF-8",
+            "MI": f"length:{max(1, game.length)}][game:{number}][ws:{white}][bs:{black}",
+            "GN": _escaped(started.match),
+            "DT": utc(started.at).date().isoformat(),
+            "PB": _escaped(started.players[0]),
+            "PW": _escaped(started.players[1]),
+            "RU": _crawford(played, number),
+            "RE": _result(game, stored.ended if game is played[-1] else None),
+        }
+        head = [f"{name}[{value}]" for name, value in root.items() if value]
+        nodes = [f";{_COLOURS[turn.player]}[{_value(turn)}]" for turn in game.turns]
+        texts.append(f"(;{filled(head)}\n{filled([*nodes, ')'])}\n")
+    return "".join(texts)
+
+
+def _crawford(played: list[WrittenGame], number: int) -> str:
+    """Return the rules of a game: whether it is the Crawford game, "" in a match of one point."""
+    games = [each for each in played if each.length > 1 and each.length - 1 in each.scores]
+    if played[number].length < 2:
+        return ""
+    return "Crawford:CrawfordGame" if games[:1] == [played[number]] else "Crawford"
 
 
 def _value(turn: Turn) -> str:
+    if turn.dice == _NO_DICE:
+        return turn.moves
     places = map(int, re.findall(r"\d+", turn.moves))
     letters = (_LETTERS[_of_white(place, turn.player)] for place in places)
     return f"{turn.dice[0]}{turn.dice[1]}{''.join(letters)}"
@@ -171,13 +223,14 @@ def _of_white(place: int, player: int) -> int:
     return 25 - place if player == 1 and 0 < place < 25 else place
 
 
-def _result(ended: MatchEnded | None) -> str:
+def _result(game: WrittenGame, ended: MatchEnded | None) -> str:
+    """Return the result of a game; `ended` is that of the match in its last game."""
+    if game.winner:
+        is_resigned = ended is not None and ended.reason is Reason.RESIGNATION
+        return f"{_COLOURS[game.winner]}+{game.points}" + "R" * is_resigned
     if ended is None:
         return "?"
-    if ended.winner not in _COLOURS:
-        return "0" if ended.winner == TIE else "Void"
-    is_resigned = ended.reason is Reason.RESIGNATION
-    return f"{_COLOURS[ended.winner]}+1" + "R" * is_resigned
+    return "0" if ended.winner == TIE else "Void"
 
 
 def _escaped(text: str) -> str:
@@ -187,32 +240,39 @@ def _escaped(text: str) -> str:
 # Reading.
 
 # Next to each other, no two repetitions match the same character: a long line would take minutes.
-_TURN = re.compile(r"([1-6])([1-6]):([^:]*?)(?=[1-6]{2}:|Doubles|Takes|Drops|Beavers|$)", re.I)
+_TURN = re.compile(
+    r"([1-6])([1-6]):([^:]*?)(?=[1-6]{2}:|Doubles|Takes|Drops|Beavers|Wins|$)|(Double|Take|Drop)",
+    re.I,
+)
 _NUMBERED = re.compile(r"\s*(\d+)\)(.*)")
-_NAMES = re.compile(r"([^:]+):\s*\d+\s+([^\s:][^:]*):\s*\d+")
+_NAMES = re.compile(r"([^:]+):\s*(\d{1,9})\s+([^\s:][^:]*):\s*(\d{1,9})")
+_LENGTH = re.compile(r"\s*(\d{1,9}) point match")
 _DATE = re.compile(r'\[(?:EventDate|Date)\s+"(\d{4})[.-](\d\d)[.-](\d\d)"\]')
-_WINS = re.compile(r"(\s*)Wins\s+\d+\s+point", re.I)
+_WINS = re.compile(r"Wins\s+(\d{1,9})\s+point", re.I)
 _MAT = re.compile(r"^[^\S\n]*(\d+ point match|Game[^\S\n]+1[^\S\n]*$)", re.M)
 _NO_MOVE = re.compile(r"cannot move|cannotmove|\?+|-+", re.I)
 
 
 def read_mat(text: str) -> Iterator[WrittenGame]:
     """Yield the games of a `.mat`. Raises BadFile."""
-    game, at = WrittenGame(0), None
+    game, at, length = WrittenGame(0), None, 0
     for number, line in enumerate(text.split("\n"), 1):
         if found := _DATE.search(line):
             at = _midnight(*found.groups())
         elif re.match(r"\s*Game\s+\d+", line):
             if game.turns:
                 yield game
-            game = WrittenGame(number, at=at)
+            game = WrittenGame(number, at=at, length=length)
+        elif found := _LENGTH.match(line):
+            length = int(found[1])
         elif found := _NUMBERED.match(line):
             game.line = game.line or number
             game.turns += _two_turns(number, line, found.end(1) + 1, game)
-        elif found := _WINS.match(line):
-            game.winner = 1 if len(found[1]) < _LEFT else 2
         elif (found := _NAMES.fullmatch(line.strip())) and not game.turns:
-            game.players = found[1].strip(), found[2].strip()
+            game.players = found[1].strip(), found[3].strip()
+            game.scores = int(found[2]), int(found[4])
+        if found := _WINS.search(line):
+            game.winner, game.points = 1 if found.start() < _LEFT else 2, int(found[1])
     if game.turns:
         yield game
 
@@ -226,11 +286,15 @@ def _two_turns(number: int, line: str, begin: int, game: WrittenGame) -> Iterato
         )
     for each in found:
         is_left = each.start() - begin < _LEFT // 2 and not (len(found) == 2 and each is found[1])
-        yield _turn(number, 1 if is_left else 2, f"{each[1]}{each[2]}", each[3].strip())
+        player = 1 if is_left else 2
+        if each[4]:
+            yield Turn(number, player, _NO_DICE, each[4].lower())
+        else:
+            yield _turn(number, player, f"{each[1]}{each[2]}", each[3].strip())
 
 
-def _turn(line: int, player: int, dice: str, written: str) -> Turn:
-    moves = "" if _NO_MOVE.fullmatch(written) else written
+def _turn(line: int, player: int, dice: str, text: str) -> Turn:
+    moves = "" if _NO_MOVE.fullmatch(text) else text
     return Turn(line, player, (int(dice[0]), int(dice[1])), moves)
 
 
@@ -269,8 +333,12 @@ def _add(game: WrittenGame, names: list[str], item: SgfProperty) -> None:
         raise BadFile(item.line, f"GM[{value[:10]}] is another game; {GAME} has GM[6]")
     if item.name in ("PB", "PW"):
         names[_SEATS[item.name[1]] - 1] = re.sub(r"\\(.)", r"\1", value)
-    elif item.name == "RE" and value[:1] in _SEATS and "+" in value:
-        game.winner = _SEATS[value[0]]
+    elif item.name == "RE" and (found := re.match(r"([BW])\+(\d{0,9})", value)):
+        game.winner, game.points = _SEATS[found[1]], int(found[2] or 1)
+    elif item.name == "MI":
+        numbers = dict(each.strip().partition(":")[::2] for each in item.values)
+        length, black, white = (_whole(numbers.get(name)) for name in ("length", "bs", "ws"))
+        game.length, game.scores = length, (black, white)
     elif item.name == "DT" and (found := re.match(r"(\d{4})-(\d\d)-(\d\d)", value)):
         game.at = _midnight(*found.groups())
     elif item.name in ("AB", "AW", "AE"):
@@ -281,24 +349,45 @@ def _add(game: WrittenGame, names: list[str], item: SgfProperty) -> None:
         steps = zip(places[::2], places[1::2], strict=True)
         moves = " ".join(f"{begin}/{goal}" for begin, goal in steps)
         game.turns.append(_turn(item.line, player, found[1], moves))
-    elif item.name in _SEATS and value not in ("double", "take", "drop", "beaver", "resign"):
+    elif item.name in _SEATS and value in _CUBE:
+        game.turns.append(Turn(item.line, _SEATS[item.name], _NO_DICE, value))
+    elif item.name in _SEATS and value not in ("beaver", "resign"):
         raise BadFile(item.line, f"expected a roll and moves, as W[31hefe], not {value[:20]!r}")
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and re.fullmatch(r"[0-9]{1,9}", text) else 0
 
 
 def actions_of(game: Game, state: State, turn: Turn) -> tuple[int, ...]:
     """Return the outcome of a turn's roll and the actions after it. Raises IllegalAction.
 
-    A turn may lack its moves, if the game ended there.
+    A turn may lack its moves, if the game ended there. A decision about the cube has no action in a
+    match of one point.
     """
     rules = _rules(game)
     if rules is None:
         raise IllegalAction(f"a turn of {GAME}, and the game is {game}")
+    if turn.dice == _NO_DICE:
+        return () if rules.points == 1 else (_decision(rules, state, turn.player, turn.moves),)
+    decided: tuple[int, ...] = ()
+    if rules.decides(state):
+        decided = (_decision(rules, state, turn.player, "roll"),)
+        state = rules.next_state(state, *decided)
     roll = rules.roll_of(state, turn.player, turn.dice)
     rolled = rules.next_state(state, roll)
     passes = [rules.action_name(rolled, each) for each in rules.legal_actions(rolled)] == ["pass"]
     if not turn.moves and not passes:
-        return (roll,)
-    return roll, *rules.parse_turn(rolled, turn.moves[:_LONGEST])
+        return *decided, roll
+    return *decided, roll, *rules.parse_turn(rolled, turn.moves[:_LONGEST])
+
+
+def _decision(rules: Backgammon, state: State, player: int, name: str) -> int:
+    """Return the action of a decision about the cube. Raises IllegalAction."""
+    if state[0] == player and rules.decides(state):
+        return rules.parse_action(state, name)
+    text = f"player {player} cannot {name} here"
+    raise IllegalAction(text)
 
 
 def is_written(text: str) -> bool:
@@ -307,44 +396,86 @@ def is_written(text: str) -> bool:
 
 
 def read(text: str, now: float = 0.0) -> Iterator[StoredMatch | BadFile]:
-    """Yield each game of a file as a match of one point, or what is wrong with it.
+    """Yield the matches of a file, or what is wrong with them.
 
-    `now` is the time of a match whose day the file does not have. Equal texts have equal ids.
+    A game that is part of no whole match by the rules is a match of one point. `now` is the time of
+    a match whose day the file does not have. Equal texts have equal ids.
     """
+    number = 0
+    for found in _matches(text):
+        if isinstance(found, BadFile):
+            yield found
+            continue
+        try:
+            yield _stored(found, found[0].length, f"{number} {text}", now)
+        except BadFile:
+            for place, each in enumerate(found, number):
+                try:
+                    yield _stored([each], 1, f"{place} {text}", now)
+                except BadFile as error:
+                    yield error
+        number += len(found)
+
+
+def _matches(text: str) -> Iterator[list[WrittenGame] | BadFile]:
+    """Yield the games of each match; a file may begin with a later game than the first one."""
+    found: list[WrittenGame] = []
+    fault = None
     try:
-        for number, written in enumerate(_written(text)):
-            try:
-                yield _stored(written, f"{number} {text}", now)
-            except BadFile as error:
-                yield error
+        for each in _games(text):
+            if found and not (each.length == found[0].length > 1 and any(each.scores)):
+                yield found
+                found = []
+            found.append(each)
     except BadFile as error:
-        yield error
+        fault = error
+    if found:
+        yield found
+    if fault:
+        yield fault
 
 
-def _written(text: str) -> Iterator[WrittenGame]:
+def _games(text: str) -> Iterator[WrittenGame]:
     return read_sgf(text) if text.lstrip().startswith("(") else read_mat(text)
 
 
-def _stored(written: WrittenGame, unique: str, now: float) -> StoredMatch:
+def _stored(written: list[WrittenGame], points: int, unique: str, now: float) -> StoredMatch:
+    """Return games as a match to a number of points. Raises BadFile."""
+    from playout.games.backgammon import MOST_POINTS
+
+    first, last = written[0], written[-1]
+    if points > MOST_POINTS:
+        raise BadFile(first.line, f"a match of more than {MOST_POINTS} points")
     match = hashlib.sha256(unique.encode()).hexdigest()[:20]
-    at = now if written.at is None else written.at
-    position, moves = Position(games.load(GAME)), list[MovePlayed]()
-    for turn in written.turns:
-        try:
-            actions = actions_of(position.game, position.state, turn)
-        except IllegalAction as error:
-            raise BadFile(turn.line, str(error)) from error
-        for action in actions:
-            seat = position.to_move
-            moves.append(
-                MovePlayed(match=match, ply=position.ply, seat=seat, action=action, at=at)  # type: ignore[arg-type]
-            )
-            position = position.play(action)
+    at = now if first.at is None else first.at
+    position, moves = Position(games.load(f"{GAME}(points={max(1, points)})")), list[MovePlayed]()
+    rules = _rules(position.game)
+    assert rules is not None
+    for each in written:
+        if points > 1 and (
+            not rules.begins(position.state) or rules.scores(position.state) != each.scores
+        ):
+            raise BadFile(each.line, "the game before has not ended with this score by the rules")
+        for turn in each.turns:
+            try:
+                actions = actions_of(rules, position.state, turn)
+            except IllegalAction as error:
+                raise BadFile(turn.line, str(error)) from error
+            for action in actions:
+                seat = position.to_move
+                moves.append(
+                    MovePlayed(match=match, ply=position.ply, seat=seat, action=action, at=at)  # type: ignore[arg-type]
+                )
+                position = position.play(action)
+    if points > 1 and not position.winner:
+        won = last.winner and last.points + last.scores[last.winner - 1] >= points
+        if not won or rules.begins(position.state):
+            raise BadFile(last.line, f"nobody has won this match of {points} points")
     started = MatchStarted(
         match=match,
         game=str(position.game),
-        first=_name(written.players[0]),
-        second=_name(written.players[1]),
+        first=_name(first.players[0]),
+        second=_name(first.players[1]),
         first_session="",
         second_session="",
         clock="none",
@@ -353,7 +484,7 @@ def _stored(written: WrittenGame, unique: str, now: float) -> StoredMatch:
         credit_cap_s=0.0,
         at=at,
     )
-    ended = _ended(started, position, written.winner)
+    ended = _ended(started, position, last.winner)
     return StoredMatch(started=started, moves=tuple(moves), ended=ended)
 
 
@@ -382,7 +513,7 @@ def _name(written: str) -> str:
 def openings(text: str) -> Iterator[tuple[int, Sequence[Turn]] | BadFile]:
     """Yield the line and the turns of each game of a file, or what is wrong with it."""
     try:
-        for written in _written(text):
-            yield written.line, written.turns
+        for each in _games(text):
+            yield each.line, each.turns
     except BadFile as error:
         yield error

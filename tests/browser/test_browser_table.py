@@ -393,11 +393,20 @@ def test_a_network_that_swallows_packets_loses_no_move(
             page.clock.run_for(3000)
             expect(page.locator("#status")).to_have_text("You won")
             expect(page.locator("#board .pieces > *")).to_have_count(0)
+            expect(page.locator("#announcer")).to_contain_text("You won.")
             return
         expect(page.locator(".move")).to_have_count(1)  # before that, the test is the network
         assert rival.hear_until("update")["action"] == 3
         expect(page.locator("#board .unconfirmed")).to_have_count(0)
         expect(page.locator("#board .pieces > *")).to_have_count(1)
+        network.works = False
+        rival.say("move", match=match, ply=1, action=2)
+        rival.hear_until("update", action=2)
+        page.clock.fast_forward(60_000)
+        expect(page.locator("#connection")).to_contain_text("The connection is lost.")
+        network.works = True
+        page.clock.fast_forward(21_000)
+        expect(page.locator("#announcer")).to_contain_text("plays 3; your turn.")
         rival.say("resign", match=match)
         expect(page.locator("#status")).to_have_text("You won")
 

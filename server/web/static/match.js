@@ -481,7 +481,7 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    this.#announce([statusText(this.#record), reasonText(event)].filter(Boolean).map(sentence).join(" "));
+    this.#announceEnd();
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
@@ -503,7 +503,7 @@ class MatchPage {
   /** Returns false if the server's data is older than what is known, or not complete yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
-    const { takebacks } = this.#record;
+    const { takebacks, last, over } = this.#record;
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
@@ -511,6 +511,8 @@ class MatchPage {
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
+    await this.#announceMissed(last);
+    if (this.#record.over && !over) this.#announceEnd();
     return !this.#record.awaitsLuck;
   }
 
@@ -677,13 +679,29 @@ class MatchPage {
     this.#announce(factsOf(this.#record, this.#shown.view).join(" "));
   }
 
-  async #announceMove(event, before) {
+  async #announceMove(event, before, isLast = true) {
     const { board, players, toMove, seat } = this.#record;
     const { moveText } = await this.#speech;
     const after = event.views?.[0] ?? event.view;
-    const text = announcement(event, this.#record, moveText(board, before, after, event.player, players));
+    const text = announcement(event, this.#record, moveText(board, before, after, event.player, players), isLast);
     this.#announce(text);
-    if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
+    if (isLast && toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
+  }
+
+  /** Announce the moves after position `known`, which came with the whole match. */
+  async #announceMissed(known) {
+    const positions = this.#record.positions.slice(known + 1);
+    const starts = positions.flatMap(({ player }, at) => (player ? [at] : [])).slice(-ANNOUNCED);
+    for (const [number, at] of starts.entries()) {
+      const views = positions.slice(at, starts[number + 1]).map(({ view }) => view);
+      const event = { player: positions[at].player, view: views.at(-1), views: views.slice(0, -1) };
+      await this.#announceMove(event, this.#record.positions[known + at].view, number === starts.length - 1);
+    }
+  }
+
+  #announceEnd() {
+    const { result } = this.#record;
+    this.#announce([statusText(this.#record), reasonText(result)].filter(Boolean).map(sentence).join(" "));
   }
 
   #announce(text) {

@@ -63,13 +63,14 @@ export function reasonText({ reason, text }) {
   return reason === "rules" ? "" : told(text);
 }
 
-/** A move, what it did, what was rolled and the player who moves next, for a screen reader. */
-export function announcement({ player, view: last, views = [] }, record, did = "") {
+/** A move, what it did, what was rolled and, after the last move, the player who moves next, for a
+ * screen reader. */
+export function announcement({ player, view: last, views = [] }, record, did = "", isLast = true) {
   const [view, ...rolled] = [...views, last];
   const values = { name: record.players[player - 1], move: listText([told(view.name), did].filter(Boolean)) };
   const played = player === record.seat ? gettext("You play %(move)s", values) : gettext("%(name)s plays %(move)s", values);
   const text = [played, ...rolled.map(({ name }) => rolledText(record.board, name))].join("; ");
-  return record.toMove ? followed(text, record) : gettext("%(text)s.", { text });
+  return isLast && record.toMove ? followed(text, record) : gettext("%(text)s.", { text });
 }
 
 /** An open offer in words. */

@@ -48,16 +48,18 @@ def read(text: str) -> list[StoredMatch]:
 
 
 def names(stored: StoredMatch) -> list[str]:
-    position = Position(games.load("backgammon"), (move.action for move in stored.moves))
+    position = Position(games.load(stored.started.game), (move.action for move in stored.moves))
     return [position.move_name(ply) for ply in range(position.ply)]
 
 
 @pytest.mark.parametrize("kind", ["mat", "sgf"])
-def test_a_match_is_read_back_move_by_move(kind: str) -> None:
-    for seed in range(repetitions(100, short=4)):
-        stored = PlayedGame("backgammon").play_anything(seed).stored
+@pytest.mark.parametrize("points", [1, 3])
+def test_a_match_is_read_back_move_by_move(kind: str, points: int) -> None:
+    for seed in range(repetitions(100, short=3)):
+        stored = PlayedGame(f"backgammon(points={points})").play_anything(seed).stored
         (found,) = read(writer(kind)(stored))
         assert [each.action for each in found.moves] == [each.action for each in stored.moves]
+        assert found.started.game == stored.started.game
         assert found.started.players == stored.started.players
         assert found.ended
         assert stored.ended
@@ -75,11 +77,26 @@ def test_each_game_of_another_program_is_a_match_of_one_point() -> None:
     assert names(second)[:5] == ["34", "24/21 13/9", "44", "24/16*", "8/4*(2)"]
     assert second.ended
     assert second.ended.winner == 2
+    assert {each.started.game for each in (first, second)} == {"backgammon"}
     (same,) = read(SGF)
     assert same.started.players == ("root", "gnubg")
     assert names(same)[1:] == names(first)[1:]
     assert same.started.match != first.started.match
     assert [each.started for each in read(MAT)] == [first.started, second.started]
+
+
+def test_a_match_whose_last_game_was_resigned_has_the_cube() -> None:
+    """Its winner is the player whom the points of that game make the winner."""
+    (found,) = read(MAT.replace("Wins 2 points", "Wins 3 points"))
+    assert found.started.game == "backgammon(points=3)"
+    assert found.ended
+    assert (found.ended.winner, found.ended.reason) == (2, Reason.RESIGNATION)
+    written = names(found)
+    assert written[:6] == ["21", "24/23 13/11", "roll", "52", "24/22 13/8", "roll"]
+    assert written[written.index("double") :][:3] == ["double", "drop", "34"]
+    assert "Doubles => 2" in writer("mat")(found)
+    assert "W[double]" not in writer("sgf")(found)
+    assert "B[double]" in writer("sgf")(found)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from playout.laboratory.queue import (
     shares,
 )
 from playout.laboratory.queue_site import QueueSite
-from playout.laboratory.queued_test import too_many_faults
+from playout.laboratory.queued_test import TrialStopped, require_visible, too_many_faults
 from playout.laboratory.trial import verdict
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
@@ -204,6 +204,13 @@ def test_an_undecided_verdict_says_how_it_goes_on() -> None:
     assert verdict(trial, ledger).endswith(": use other conditions")
     ledger.withdraw(1)
     assert verdict(trial, ledger).endswith(": new crashed again and again")
+
+
+@pytest.mark.parametrize("name", ["\u3164", "new\u202e", "n\u00adew", "\u2800"])
+def test_the_folders_of_an_archive_have_visible_names(name: str) -> None:
+    require_visible(["base", "HEAD~1", "Zo\u00eb  2"])
+    with pytest.raises(TrialStopped, match=r"the folder '.*: a version has only visible"):
+        require_visible(["base", name])
 
 
 # The addresses.
