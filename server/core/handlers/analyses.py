@@ -141,7 +141,11 @@ class Analyses:
             self._end(analysis, "you play a match of this game")
         if not analysis.is_over:
             update = AnalysisUpdate(
-                analysis=analysis.id, info=report.info, over=report.over, text=report.error
+                analysis=analysis.id,
+                info=report.info,
+                lines=report.lines,
+                over=report.over,
+                text=report.error,
             )
             self._context.send_to(analysis.session, update)
         if analysis.reported_at is None:
