@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from types import UnionType
-from typing import Any, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import msgpack
 import msgspec
@@ -180,7 +180,7 @@ class _RequestDecoder:
 
     def _checked(self, decoder: _Decoder, frame: bytes) -> Request:
         """Return the request of a frame. Raises ValueError, also for an unknown field in a spec."""
-        request = cast(Request, decoder.decode(frame))
+        request: Request = decoder.decode(frame)
         if known := self._known.get(type(request)):
             known.decode(frame)
         return request

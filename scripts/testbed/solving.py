@@ -316,7 +316,7 @@ class Expectation(Solution):
 
 # Endings.
 
-#: MoveTable of a match of chess, at most.
+#: Moves of a match of chess, at most.
 MOST = 12
 
 
