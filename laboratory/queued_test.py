@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from playout.laboratory.queue import (
 from playout.laboratory.sources import Version, VersionSources
 from playout.laboratory.trial import Built, Laboratory, NotPlayed, played_pairs, verdict
 from playout.protocol.messages import Fixture, Reason
+from playout.protocol.names import BadName, checked_version
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.tournament.ledger import Ledger
@@ -223,6 +224,7 @@ class _Run:
                 f"the archive must have a folder {orders.base} and 1 to {MOST_CANDIDATES} others, "
                 f"not {found}"
             )
+        require_visible(names)
         ordered = (orders.base, *(each for each in names if each != orders.base))
         try:
             return [
@@ -308,6 +310,15 @@ class _Run:
         report = Results(ledger).report(public=True)
         write_atomically(self._folder / JSON_REPORT, msgspec.json.encode(report))
         write_atomically(self._folder / MARKDOWN_REPORT, writer("markdown")(report).encode())
+
+
+def require_visible(names: Iterable[str]) -> None:
+    """Check the names of folders, which are shown as versions. Raises TrialStopped."""
+    for name in names:
+        try:
+            checked_version(" ".join(name.split()))
+        except BadName as error:
+            raise TrialStopped(f"the folder {beginning(ascii(name), 50)}: {error}") from error
 
 
 def too_many_faults(ledger: Ledger, most: float) -> str:

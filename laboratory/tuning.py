@@ -50,7 +50,7 @@ _HEIGHT = 200
 
 
 class LearnedPair(msgspec.Struct, frozen=True):
-    """A finished pair: its step, the points of the first side in both matches, and the sides."""
+    """A finished pair: its step, the points of the first side to learn from, and the sides."""
 
     step: int
     points: float
@@ -108,7 +108,8 @@ def _passed(parameters: Sequence[TunedParameter], values: Values, passed: str) -
 class TuningTerms:
     """What a tuning depends on: a `player`, or the `program` of a bot with that name.
 
-    `evaluation` is a file, or "shipped": that of `PairTask`.
+    `evaluation` is a file, or "shipped": that of `PairTask`. `without_luck`: whether points count
+    less luck.
     """
 
     player: str
@@ -120,6 +121,7 @@ class TuningTerms:
     parameters: tuple[TunedParameter, ...]
     program: TunedProgram | None = None
     evaluation: str = field(default=files.SHIPPED, repr=False)
+    without_luck: bool = field(default=False, repr=False)
 
     @classmethod
     def of(
@@ -147,7 +149,18 @@ class TuningTerms:
         evaluation = conditions.evaluation
         if evaluation != files.SHIPPED:
             evaluation = str((folder / evaluation).absolute())
-        terms = cls(player, game, limit, pairs, openings, seed, parameters, program, evaluation)
+        terms = cls(
+            player,
+            game,
+            limit,
+            pairs,
+            openings,
+            seed,
+            parameters,
+            program,
+            evaluation,
+            conditions.without_luck,
+        )
         try:
             if evaluation != files.SHIPPED:
                 files.load_net(load(game), evaluation)
@@ -182,11 +195,16 @@ class TuningTerms:
         task = PairTask(self.game, names, self.limit, book[number], evaluation=self.evaluation)
         return PlayedSides(number, task, tables, sides)
 
+    def points(self, pair: PlayedPair) -> float:
+        """Return the points of the first side in a pair from which a tuning learns."""
+        return pair.score.total - (pair.luck or 0.0 if self.without_luck else 0.0)
+
     @property
     def digest(self) -> str:
-        """The name of the tuning's folder."""
+        """The name of the tuning's folder; that of earlier tunings, if luck counts as in them."""
         own = self.evaluation != files.SHIPPED
         read = Path(self.evaluation).read_bytes() if own else b""
+        read += b" without luck" if self.without_luck else b""
         return hashlib.sha256(repr(self).encode() + read).hexdigest()[:12]
 
 
@@ -348,7 +366,7 @@ class Tuning:
                 with doing(f"Playing pair {self._method.done + 1} of {self._terms.pairs}: {now}"):
                     step, pair = next(found)
                 sides = (dict(step.sides[0]), dict(step.sides[1]))
-                learned = LearnedPair(step.number, pair.score.total, sides)
+                learned = LearnedPair(step.number, self._terms.points(pair), sides)
                 append(file, learned)
                 self._learn(learned)
 

@@ -193,12 +193,12 @@ class Minimax(DeepeningSearch):
             seconds=seconds,
             depth=1 + max(int(stack.state[null_window.DEEPEST]) for stack in self._stacks),
             win_rate=win_rate,
-            pv=tuple(self._principal_variation(state, found.action)),
+            pv=tuple(self._line(state, found.action)),
             actions=self._action_stats(state, found.action, win_rate),
             proven=found.proven,
         )
 
-    def _principal_variation(self, state: State, action: int) -> Iterator[int]:
+    def _line(self, state: State, action: int) -> Iterator[int]:
         """Yield an action, then the moves that the table stores after it."""
         board = self._rules.board(state)
         while action in self._actions[: self._rules.legal(board, self._actions)]:

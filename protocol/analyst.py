@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from playout.protocol.messages import Analysis
+from playout.protocol.messages import Analysis, Lines
 
 
 class WinningMove(Struct, frozen=True, array_like=True):
@@ -146,6 +146,7 @@ class StopOrder(Struct, frozen=True, tag="stop"):
 class AnalysisReport(Struct, frozen=True, omit_defaults=True):
     """An analysis so far; `over` is true in the last report, which has the `error` if it failed.
 
+    `lines` are as in `AnalysisUpdate`.
     `winner`: of a `ProofOrder`, the proven winner, -1 for a tie; None without a proof. `luck`: of a
     `LuckOrder`, the luck of player 1 in each roll, in points; empty with an `error` if the game has
     no evaluation.
@@ -153,6 +154,7 @@ class AnalysisReport(Struct, frozen=True, omit_defaults=True):
 
     analysis: str
     info: Analysis | None = None
+    lines: Lines = ()
     over: bool = False
     error: str = ""
     winner: Literal[1, 2, -1] | None = None

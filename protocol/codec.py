@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from types import UnionType
-from typing import Any, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import msgpack
 import msgspec
@@ -92,15 +92,28 @@ def encode_json(message: Request | Event) -> bytes:
 
 
 def _only_known_fields(kind: Any) -> Any:
-    """Return a type for values of `kind` whose dataclasses have no unknown fields."""
+    """Return a type for values of `kind` whose dataclasses have no unknown fields.
+
+    Values without dataclasses are skipped: a book of openings is long.
+    """
     if is_dataclass(kind):
         types = get_type_hints(kind)
-        known = [(each.name, _only_known_fields(types[each.name]), None) for each in fields(kind)]
+        known = [
+            (each.name, _only_known_fields(types[each.name]), None)
+            if _has_dataclasses(types[each.name])
+            else (each.name, msgspec.Raw, None)
+            for each in fields(kind)
+        ]
         return msgspec.defstruct(kind.__name__, known, forbid_unknown_fields=True)  # type: ignore[union-attr]
     inner: Any = tuple(map(_only_known_fields, get_args(kind)))
     if get_origin(kind) is UnionType:
         return functools.reduce(operator.or_, inner)
     return tuple.__class_getitem__(inner) if get_origin(kind) is tuple else kind
+
+
+def _has_dataclasses(kind: Any) -> bool:
+    """Whether values of `kind` are dataclasses, or contain some."""
+    return is_dataclass(kind) or any(map(_has_dataclasses, get_args(kind)))
 
 
 #: By kind of request, a type for its fields that are dataclasses. Events have the same dataclasses,
@@ -167,7 +180,7 @@ class _RequestDecoder:
 
     def _checked(self, decoder: _Decoder, frame: bytes) -> Request:
         """Return the request of a frame. Raises ValueError, also for an unknown field in a spec."""
-        request = cast(Request, decoder.decode(frame))
+        request: Request = decoder.decode(frame)
         if known := self._known.get(type(request)):
             known.decode(frame)
         return request

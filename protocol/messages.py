@@ -1054,14 +1054,19 @@ class AnalysisQueued(Event, frozen=True, kw_only=True):
     place: int = 0
 
 
+Lines = tuple[tuple[Action, ...], ...]
+
+
 class AnalysisUpdate(Event, frozen=True, kw_only=True):
     """The analysis so far, from the side of the player to move; `over` in the last update.
 
+    `lines` are the moves that the bot expects after other actions than that of its `pv`.
     `text` says why an analysis has ended before its time.
     """
 
     analysis: str
     info: Analysis | None = None
+    lines: Lines = ()
     over: bool = False
     text: str = ""
 

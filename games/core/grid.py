@@ -73,12 +73,17 @@ class GridGame(KernelGame):
         return tuple(str(number) for number in numbers)
 
     def action_name(self, state: State, action: int) -> str:
-        return "".join(map(self.cell_name, self.clicked(state, action))) or self.pass_name
+        names = self._cell_names
+        return "".join([names[cell] for cell in self.clicked(state, action)]) or self.pass_name
 
     def cell_name(self, cell: int) -> str:
         """Return the name of a cell of the view: the letter of its column and its row."""
         row, column = divmod(cell, self.columns)
         return square_name(self.rows - 1 - row if self.upward else row, column)
+
+    @functools.cached_property
+    def _cell_names(self) -> tuple[str, ...]:
+        return tuple(map(self.cell_name, range(self.rows * self.columns)))
 
     def clicked(self, state: State, action: int) -> tuple[int, ...]:
         """Return the cells of the view that are clicked for a legal action, in order."""
@@ -88,13 +93,19 @@ class GridGame(KernelGame):
         column = range(cells[0], self.rows * self.columns, self.columns)
         return (max(cell for cell in column if not state[self.cell_words[cell]]),)
 
+    @functools.cached_property
+    def _clicks_are_fixed(self) -> bool:
+        """Whether the cells of an action are the same in each position."""
+        return type(self).clicked is GridGame.clicked and not self.falls
+
     def numbers(self, state: State) -> tuple[int, ...]:
         """Return the number of each cell of the view in a state, row by row."""
         return tuple(map(state.__getitem__, self.cell_words))
 
     def cells(self, state: State) -> tuple[int, ...]:
         """Return the player on each cell of the view, 0 for none."""
-        return tuple(self.pieces[number][0] for number in self.numbers(state))
+        players = [player for player, _ in self.pieces]
+        return tuple(map(players.__getitem__, self.numbers(state)))
 
     def note(self, state: State) -> str:
         """Return a note for people on facts that the cells do not show.
@@ -108,7 +119,11 @@ class GridGame(KernelGame):
         return ()
 
     def view(self, state: State) -> BoardView:
-        clicks = {action: self.clicked(state, action) for action in self.legal_actions(state)}
+        legal = self.legal_actions(state)
+        if self._clicks_are_fixed:  # without a call for each of hundreds of actions
+            clicks = {action: self.action_cells[action] for action in legal}
+        else:
+            clicks = {action: self.clicked(state, action) for action in legal}
         note = self.note(state)
         if len(clicks) == 1 and () in clicks.values():
             note = f"{note}, {self.pass_name}" if note else self.pass_name
@@ -118,7 +133,7 @@ class GridGame(KernelGame):
             self.columns,
             self.cells(state),
             clicks,
-            kinds=tuple(kinds[number] for number in self.numbers(state)) if any(kinds) else (),
+            kinds=tuple(map(kinds.__getitem__, self.numbers(state))) if any(kinds) else (),
             row_names=self.row_names,
             note=note,
             winning=self.winning(state),

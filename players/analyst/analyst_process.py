@@ -42,7 +42,7 @@ from playout.protocol.analyst import (
     StopOrder,
     Work,
 )
-from playout.protocol.messages import Analysis
+from playout.protocol.messages import Analysis, Lines
 from playout.ratings.luck import luck_of_rolls
 
 #: Shortest time between two reports to the server.
@@ -76,7 +76,7 @@ class Analyst:
         """Allow analyses again after `cancel`."""
         self._cancelled = False
 
-    def analyse(self, order: AnalysisOrder, show: Callable[[Analysis], None]) -> None:
+    def analyse(self, order: AnalysisOrder, show: Callable[[Analysis, Lines], None]) -> None:
         """Show analyses of a position while the player searches, the last one at the end.
 
         Raises CannotAnalyse, SpecError, Cancelled, and the errors of the player.
@@ -88,14 +88,18 @@ class Analyst:
         if self._cancelled:  # after `ready` of the player, which would undo it
             raise Cancelled
         began = self._clock()
-        report = paced(lambda info: show(analysis_of(info, order.played)), REPORT_S, self._clock)
+
+        def said(info: Info) -> None:
+            show(analysis_of(info, order.played), info.lines)
+
+        report = paced(said, REPORT_S, self._clock)
         result = player.choose(position, Limit(seconds=order.seconds), report)
         if self._cancelled:
             raise Cancelled
         if result.info is None:
-            show(Analysis(pv=(result.action,), seconds=self._clock() - began))
+            show(Analysis(pv=(result.action,), seconds=self._clock() - began), ())
         else:
-            show(analysis_of(result.info, order.played))
+            said(result.info)
 
     def _load(self, order: AnalysisOrder, game: Game) -> Player:
         wanted = str(game), order.player
@@ -247,7 +251,7 @@ def _analyse(
     """Send the analyses of a position, and finally the end of the analysis."""
     error = ""
     try:
-        analyst.analyse(order, lambda found: send(AnalysisReport(order.analysis, found)))
+        analyst.analyse(order, lambda *found: send(AnalysisReport(order.analysis, *found)))
     except Cancelled:
         pass
     except (CannotAnalyse, PlayerError, SpecError) as fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
@@ -139,13 +139,19 @@ class ActionStats:
         return self.wins / self.visits if self.visits else 0.5
 
 
+#: Number of best actions whose lines a report has.
+LINES = 3
+
+
 @dataclass(frozen=True)
 class Info:
     """The analysis of one move: the effort of the search and its evaluation of the position.
 
     `win_rate` and `proven` (1, 0, -1 for a win, a tie, a loss with best play) are for the player to
     move. `depth` is in plies. `pv` (principal variation) is the expected moves, the player's own
-    first. `actions` has the most visited first. All fields are optional.
+    first. `actions` has the most visited first. `lines` are the expected moves after those of the
+    best actions that `pv` does not begin with, for somebody who receives reports. All fields are
+    optional.
     """
 
     simulations: int = 0
@@ -155,6 +161,12 @@ class Info:
     pv: tuple[int, ...] = ()
     actions: tuple[ActionStats, ...] = ()
     proven: int | None = None
+    lines: tuple[tuple[int, ...], ...] = ()
+
+    def with_lines(self, line_of: Callable[[int], Iterable[int]]) -> Info:
+        """Return the analysis with the lines after its next best actions."""
+        others = [each.action for each in self.actions if each.action not in self.pv[:1]]
+        return replace(self, lines=tuple(tuple(line_of(each)) for each in others[: LINES - 1]))
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time as clock
 from abc import abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 
-from playout.games import Game, Position
+from playout.games import Game, Position, State
 from playout.players.core.player import (
     Info,
     Limit,
@@ -51,6 +52,10 @@ class DeepeningSearch(Player):
     def _info(self, position: Position, seconds: float) -> Info:
         """Return the analysis of the root so far; its `pv` begins with the action to play."""
 
+    @abstractmethod
+    def _line(self, state: State, action: int) -> Iterator[int]:
+        """Yield an action, then the moves that the search expects after it."""
+
     def cancel(self) -> None:
         super().cancel()
         self._stop()
@@ -62,6 +67,8 @@ class DeepeningSearch(Player):
         self._search(position, limit, started, Reporter(report))
         searched = clock.perf_counter()
         info = self._info(position, searched - started)
+        if report is not None:
+            info = info.with_lines(partial(self._line, position.state))
         self._report_s = clock.perf_counter() - searched
         return PlayResult(info.pv[0], info)
 
@@ -76,6 +83,10 @@ class DeepeningSearch(Player):
         with closing(self._deepen(limit, started)) as steps:
             for is_new in steps:
                 if is_new or reporter.is_due:
-                    reporter(lambda: self._info(position, clock.perf_counter() - started))
+                    reporter(
+                        lambda: self._info(position, clock.perf_counter() - started).with_lines(
+                            partial(self._line, position.state)
+                        )
+                    )
                 if self.cancelled.is_set():
                     break

@@ -21,7 +21,7 @@ from playout import games
 from playout.games import BoardView, Game, Position, SpecError, State
 from playout.games.core import spec
 from playout.players.core.budget import ReportedClock
-from playout.players.core.player import ActionStats, Info, MatchClock, TimeLeft
+from playout.players.core.player import LINES, ActionStats, Info, MatchClock, TimeLeft
 from playout.players.engines.client import counted, legal_line
 from playout.players.engines.vertices import (
     FROM_TOP,
@@ -490,13 +490,14 @@ def analysis(
     if not found:
         return None
     found.sort(key=lambda each: (each[0], -each[1].visits))
-    _, best, pv = found[0]
+    (_, best, pv), *others = found
     return Info(
         simulations=counted(sum(each.visits for _, each, _ in found)),
         depth=len(pv),
         win_rate=best.win_rate,
         pv=pv,
         actions=tuple(sorted((each for _, each, _ in found), key=lambda each: -each.visits)),
+        lines=tuple(line for _, _, line in others[: LINES - 1]),
     )
 
 

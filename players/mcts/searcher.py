@@ -309,10 +309,14 @@ class TreeSearch(Player):
         deadline = started + seconds - min(self._report_s, seconds / 4)
         reporter, before = Reporter(report), self._visits
 
+        def line_of(action: int) -> tuple[int, ...]:
+            return principal_variation(self._workers[0], action)
+
         def report_if_due() -> None:
             if reporter.is_due:
                 found = self._info(self._workers[:1], self._visits - before)
-                reporter(lambda: replace(found, seconds=clock.perf_counter() - started))
+                timed = replace(found, seconds=clock.perf_counter() - started)
+                reporter(lambda: timed.with_lines(line_of))
 
         done = self._search(
             min(simulations, MAX_SIMULATIONS), deadline, limit.time_carries_over, report_if_due
@@ -321,6 +325,8 @@ class TreeSearch(Player):
         info = self._info(self._workers, done)
         if info.proven == 1:
             info = self._with_immediate_win(position, info)
+        if report is not None:
+            info = info.with_lines(line_of)
         reported = clock.perf_counter()
         self._report_s = reported - searched
         return PlayResult(self._pick(info), replace(info, seconds=reported - started))

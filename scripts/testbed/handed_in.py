@@ -32,7 +32,7 @@ class First(Player):
         print("I think")
         return PlayResult(position.legal_actions[0])
 '''
-#: It uses a quarter of a second and 64 MiB at the beginning of each match.
+#: It uses a tenth of a second and 64 MiB at the beginning of each match.
 _IN_C = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ _IN_C = r"""
 #include <time.h>
 int main(void) {
     volatile char *used = malloc(1 << 26);
-    while (clock() < CLOCKS_PER_SEC / 4) for (int i = 0; i < 1 << 26; i += 4096) used[i] = 1;
+    while (clock() < CLOCKS_PER_SEC / 10) for (int i = 0; i < 1 << 26; i += 4096) used[i] = 1;
     static char line[1 << 16];
     while (fgets(line, sizeof line, stdin)) {
         printf("%d\n", atoi(strstr(line, "\"legal_actions\": [") + 18));

@@ -166,6 +166,23 @@ class Ending(NamedTuple):
     quiet: int = 0
 
 
+class MoveTable(NamedTuple):
+    """The moves of the positions that are not over.
+
+    `places` has the numbers of these positions, `signs` -1 where player 2 is to move. The positions
+    after their moves are in `after`, from `firsts` on.
+    """
+
+    places: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    firsts: NDArray[np.int64]
+    after: NDArray[np.int64]
+
+    def mine(self) -> NDArray[np.int8]:
+        """Return the sign of the player to move, for each move."""
+        return np.repeat(self.signs, np.diff([*self.firsts, len(self.after)]))
+
+
 class Solution:
     """The values of all positions that can be reached from some endings."""
 
@@ -226,13 +243,9 @@ class Solution:
                 click.echo(f"{self._game}: {place:,} of {len(self._states):,} positions", err=True)
         ends = np.array([*firsts[1:], len(after)])
         open_ = np.flatnonzero(ends > np.array(firsts))
-        self._pass_back(
-            np.array(results, dtype=np.int8),
-            np.array(movers, dtype=np.int8)[open_],
-            open_,
-            np.array(firsts)[open_],
-            np.array(after),
-        )
+        signs, starts = np.array(movers, dtype=np.int8)[open_], np.array(firsts)[open_]
+        moves = MoveTable(open_, signs, starts, np.array(after))
+        self._pass_back(np.array(results, dtype=np.int8), moves)
 
     def _after(self, state: State) -> list[int]:
         board = self._game.board(state)
@@ -244,30 +257,20 @@ class Solution:
             found.append(self._at(self._game.state(child)))
         return found
 
-    def _pass_back(
-        self,
-        values: NDArray[np.int8],
-        signs: NDArray[np.int8],
-        places: NDArray[np.int64],
-        firsts: NDArray[np.int64],
-        after: NDArray[np.int64],
-    ) -> None:
+    def _pass_back(self, values: NDArray[np.int8], moves: MoveTable) -> None:
         """Set values until nothing changes; `values` are the results, for player 1.
 
-        The positions at `places` are not over, and `signs` is -1 where player 2 is to move. The
-        positions after their moves are in `after`, from `firsts` on. A position without a forced
-        result keeps the value 0 of a tie. `_plies` is the number of plies to the end of a win.
+        A position without a forced result keeps the value 0 of a tie. `_plies` is the number of
+        plies to the end of a win.
         """
-        plies, steps = np.zeros(len(values), dtype=np.int16), 0
-        lengths = np.diff([*firsts, len(after)])
-        mine = np.repeat(signs, lengths)
+        plies, steps, mine = np.zeros(len(values), dtype=np.int16), 0, moves.mine()
         while True:
             steps += 1
-            best = signs * np.maximum.reduceat(mine * values[after], firsts)
-            changed = places[best != values[places]]
+            best = moves.signs * np.maximum.reduceat(mine * values[moves.after], moves.firsts)
+            changed = moves.places[best != values[moves.places]]
             if not len(changed):
                 break
-            values[places] = best
+            values[moves.places] = best
             plies[changed] = steps
         self._values, self._plies = values, plies
 
@@ -294,26 +297,18 @@ class Expectation(Solution):
         self._weights += self._game.chances(state) if state[0] == 0 else (0,) * len(found)
         return found
 
-    def _pass_back(
-        self,
-        values: NDArray[np.int8],
-        signs: NDArray[np.int8],
-        places: NDArray[np.int64],
-        firsts: NDArray[np.int64],
-        after: NDArray[np.int64],
-    ) -> None:
+    def _pass_back(self, values: NDArray[np.int8], moves: MoveTable) -> None:
         """Set the expected results until none changes by more than a rounding error."""
         expected, weights = values.astype(float), np.array(self._weights, dtype=float)
-        mine = np.repeat(signs, np.diff([*firsts, len(after)]))
-        totals = np.add.reduceat(weights, firsts)
+        mine, totals = moves.mine(), np.add.reduceat(weights, moves.firsts)
         nature, totals = totals > 0, np.maximum(1, totals)
         while True:
-            children = expected[after]
-            best = signs * np.maximum.reduceat(mine * children, firsts)
-            mean = np.add.reduceat(weights * children, firsts) / totals
+            children = expected[moves.after]
+            best = moves.signs * np.maximum.reduceat(mine * children, moves.firsts)
+            mean = np.add.reduceat(weights * children, moves.firsts) / totals
             changed = np.where(nature, mean, best)
-            change = np.abs(changed - expected[places]).max()
-            expected[places] = changed
+            change = np.abs(changed - expected[moves.places]).max()
+            expected[moves.places] = changed
             if change < EQUAL / 1000:
                 break
         self._expected = expected

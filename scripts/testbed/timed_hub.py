@@ -30,7 +30,12 @@ class TimedHub:
     """A hub with connections, whose records are stored at once."""
 
     def __init__(self, **policy: int) -> None:
-        limits = {"messages_per_s": 0, "registrations_per_hour": 0, "connections_per_address": 0}
+        limits = {
+            "messages_per_s": 0,
+            "registrations_per_hour": 0,
+            "connections_per_address": 0,
+            "seeks_per_address": 0,
+        }
         self.hub = Hub(Policy(**limits | policy), random.Random(1))  # type: ignore[arg-type]
         self.now = 0.0
         self.longest_s = 0.0

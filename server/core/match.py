@@ -128,6 +128,8 @@ class Match:
         self._held = False
         self._legal: tuple[int, tuple[int, ...]] | None = None
         controls = self.terms.time_controls
+        #: The time controls in their usual notation.
+        self.clock_name = spell_time_controls(controls)
         self._clock = Clock(*controls) if controls else None
         #: The clocks in each of the states, before the next player's clock runs.
         self._clocks = [self.clock_states(0.0)]
@@ -151,11 +153,6 @@ class Match:
     def to_move_at(self, ply: int) -> int:
         """The player to move before move number `ply`; 0 if the game was over by then."""
         return self._to_move[ply]
-
-    @property
-    def clock_name(self) -> str:
-        """The time controls in their usual notation."""
-        return spell_time_controls(self.terms.time_controls)
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
         """The legal actions now, or before move number `ply`. Raises GameFault."""

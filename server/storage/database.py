@@ -162,6 +162,11 @@ class Database:
             raise StorageError(f"{self.shown} has no tables of Playout; {_ANOTHER}")
         self.migrate()
 
+    def is_outdated(self) -> bool:
+        """Whether its tables are of an earlier version. Raises StorageError for a later one."""
+        with self._usable() as connection:
+            return self._version(connection) not in (None, engine.known()[-1])
+
     def require_file(self) -> None:
         """Raise StorageError for a SQLite database whose file does not exist."""
         if self.path and not self.path.exists():

@@ -98,14 +98,27 @@ def test_a_link_fills_the_form(
 def test_the_form_is_filled_in_by_keyboard_on_a_narrow_screen(
     people: BrowserUsers, site: BrowserSite
 ) -> None:
-    """Arrow keys choose among pictures and levels; Enter begins the match from any of them."""
+    """Arrow keys choose among pictures and levels; Enter begins the match from any of them.
+
+    The terms are a sheet that a button opens, and Escape closes.
+    """
     page = people.come(viewport={"width": 360, "height": 740}, color_scheme="dark")
     page.locator("#new-games input:checked").focus()
     page.keyboard.press("ArrowLeft")
     assert chosen(page, "game") == "clobber"
+    bots, toggle = page.locator("#new-bots"), page.get_by_role("button", name="Choose")
+    expect(bots).to_be_hidden()
+    page.locator("#new-games").get_by_text("Nim", exact=True).click(force=True)
+    expect(bots).to_be_visible()
     page.locator("#new-bots input:checked").focus()
-    for name in ("Mild", "Wild"):
-        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Escape")
+    expect(bots).to_be_hidden()
+    expect(toggle).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+    bots.locator("input:checked").focus()
+    for key, name in (("ArrowLeft", "Wild"), ("ArrowLeft", "Mild"), ("ArrowRight", "Wild")):
+        page.keyboard.press(key)
         assert chosen(page, "bot") == name
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.keyboard.press("Enter")

@@ -108,7 +108,7 @@ def assert_moves_are_announced(said: list[str], record: StoredMatch) -> None:
     ]
     before = len(expected) - len(told)
     first = next(at for at, each in enumerate(expected) if each.startswith("You"))
-    assert 0 <= before <= first
+    assert 0 <= before <= first, "\n".join([*said, "", *expected])
     expected = expected[before:]
     assert [each[: len(start)] for each, start in zip(told, expected, strict=True)] == expected
 

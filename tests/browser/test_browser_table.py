@@ -348,16 +348,22 @@ def test_who_waits_comes_first_and_games_are_found_by_their_names(
 
 
 class Network:
-    """The connection of a page, which can swallow all messages."""
+    """The connection of a page, which can swallow all messages, or those of the server."""
 
     def __init__(self, page: Page) -> None:
-        self.works = True
+        self.works = self.hears = True
+        self.is_unheard = False
         page.route_web_socket("**/socket", self._connect)
 
     def _connect(self, socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
         socket.on_message(lambda message: self.works and server.send(message))
-        server.on_message(lambda message: self.works and socket.send(message))
+        server.on_message(lambda message: self._say(socket, message))
+
+    def _say(self, socket: WebSocketRoute, message: str | bytes) -> None:
+        if self.works and self.hears:
+            socket.send(message)
+        self.is_unheard |= not self.hears
 
 
 @pytest.mark.parametrize("has_ended", [False, True])
@@ -409,6 +415,35 @@ def test_a_network_that_swallows_packets_loses_no_move(
         expect(page.locator("#announcer")).to_contain_text("plays 3; your turn.")
         rival.say("resign", match=match)
         expect(page.locator("#status")).to_have_text("You won")
+
+
+def test_a_long_capture_goes_on_if_the_answer_to_its_first_step_was_lost(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page, name = people.guest(reduced_motion="reduce")
+    with RawClient(site.server.host, site.server.port) as rival:
+        rival.hello()
+        game = "checkers(fen=B:B1;4:W6;14;32)"
+        rival.say("seek", game=game, clock="none", seat=2, opponent=name)
+        network = Network(page)
+        page.clock.install()
+        page.reload()
+        page.locator("#challenges").get_by_role("button").click()
+        rival.hear_until("started")
+        my_turn(page)
+        network.hears = False
+        for cell in (62, 30):
+            page.locator(f"#board .cell[data-cell='{cell}']").click()
+        wait_until(lambda: page.title() and network.is_unheard)  # the test is the network
+        page.clock.fast_forward(2100)
+        page.clock.fast_forward(11_000)
+        expect(page.locator("#connection")).to_contain_text("The connection is lost.")
+        expect(page.locator("#board .unconfirmed")).to_have_count(1)
+        network.hears = True
+        page.clock.fast_forward(21_000)
+        expect(page.locator(".move")).to_have_count(2)
+        expect(page.locator("#status")).to_have_text(re.compile("^raw .* to move$"))
+        assert [rival.hear_until("update")["ply"] for _ in range(2)] == [0, 1]
 
 
 def test_a_player_sees_that_the_opponent_is_disconnected(

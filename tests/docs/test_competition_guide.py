@@ -65,7 +65,6 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
     cup = Cup(tmp_path, name="autumn")
     text = cup.file.read_text().replace("# roster", "roster")
     for slow, fast in (
-        ("pause_s = 60", "pause_s = 1"),
         ("uct(simulations=200)", "random"),
         ("rounds = 2 ", "rounds = 1 "),
     ):

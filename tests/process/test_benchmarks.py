@@ -94,7 +94,7 @@ def test_truth_counts_the_moves_that_preserve_the_value(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     code, output = bench(
         *("truth", "--quick", "--games", "tic_tac_toe", "--seconds", "5"),
-        *("--players", "minimax random", "--json", str(file)),
+        *("--players", "minimax random(seed=1)", "--json", str(file)),
     )
     assert code == 0, output
     assert "5 s a move" in output
@@ -102,7 +102,7 @@ def test_truth_counts_the_moves_that_preserve_the_value(tmp_path: Path) -> None:
     (row,) = table["rows"]
     assert row["count"] == row["minimax"]["trials"] == 10
     assert row["minimax"]["share"] == 1
-    assert row["random"]["share"] < 1
+    assert row["random(seed=1)"]["share"] < 1
     assert 0 < row["chance"] < 1
 
 

@@ -122,7 +122,7 @@ def test_each_submission_ends_once_whatever_is_killed(tmp_path: Path) -> None:
     temporary.mkdir()
     changed = {"playout.bots.builder.LONGEST_S": LIMITS}
     cup = Cup(tmp_path, changed=changed, environment={"TMPDIR": str(temporary)})
-    cup.file.write_text(cup.file.read_text().replace("pause_s = 0.2", "pause_s = 20"))
+    cup.file.write_text(cup.file.read_text().replace("pause_s = 3", "pause_s = 20"))
     for number in range(TEAMS):
         cup.account(f"Team {number}")
     chance = random.Random(1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -259,7 +261,13 @@ def test_stored_tournaments_are_listed_reported_and_exported(tmp_path: Path) -> 
 
 
 def test_resume_of_an_ended_tournament_shows_the_report(tmp_path: Path) -> None:
+    """So it does after an upgrade of Playout: it upgrades the database, as a server does."""
     _store(tmp_path, spec(), over=True)
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as database:
+        database.executescript(
+            "drop index matches_unmeasured; alter table matches drop column luck;"
+            "update alembic_version set version_num = '0005'"
+        )
     told = invoke("resume", *database_option(tmp_path))
     assert told.exit_code == 0
     assert "Tournament t1 is over." in told.output

@@ -43,12 +43,14 @@ def the_process(server: RunningServer) -> int:
 
 
 @contextlib.contextmanager
-def dueling(server: RunningServer) -> Iterator[TwoClients]:
+def dueling(
+    server: RunningServer, clock: str = "none", *, guests: bool = True
+) -> Iterator[TwoClients]:
     with (
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
-        yield TwoClients(first, second)
+        yield TwoClients(first, second, clock, guest=guests)
 
 
 def notices(player: RawClient) -> list[str]:
@@ -341,19 +343,27 @@ def test_the_next_server_waits_until_the_process_of_the_last_has_let_go(url: str
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_all_processes_stops_them_in_order(url: str, number: signal.Signals) -> None:
-    options = ("--database", url, "--grace-s", "60")
-    with running_server(*options) as server, dueling(server) as two_clients:
+    """The server waits for the match with a clock, and not for the one with days for a move."""
+    with (
+        running_server("--database", url, "--grace-s", "86400") as server,
+        dueling(server, "600+5") as two_clients,
+        dueling(server, "259200+0", guests=False) as by_correspondence,
+    ):
         two_clients.play(2)
+        by_correspondence.play(1)
         process = the_process(server)
         for each in (process, server.process.pid):
             os.kill(each, number)
-        for player in two_clients.players:
+        for player in (*two_clients.players, *by_correspondence.players):
             player.hear_until("closing")
+        by_correspondence.play(1)
         two_clients.play(3)
         code, log = server.finish()
         assert is_gone(process)
     assert (code, "error" in log) == (0, False), log
-    assert stored_match(url, two_clients).moves == moves(5)
+    ended, running = (stored_match(url, each) for each in (two_clients, by_correspondence))
+    assert (ended.moves, ended.reason) == (moves(5), "rules")
+    assert (running.moves, running.reason) == (moves(2), None)
 
 
 def test_signals_of_a_terminal_reach_the_server_only(url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -15,10 +16,12 @@ from playout.games import load
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.tuning import LearnedPair, TunedProgram, TuningTerms
 from playout.players import Limit
+from playout.players.comparison.pairs import PlayedPair
 from playout.players.evaluations import files
 from playout.players.evaluations.perceptron import new_perceptron
 from playout.protocol.tournament_spec import Entrant
 from playout.ratings.book import Book
+from playout.ratings.pairs import PairScore
 from playout.ratings.spsa import TunedParameter
 from support.commands import finish, run, start
 from support.waiting import wait_until
@@ -95,6 +98,10 @@ def test_a_tuning_with_another_evaluation_is_another_tuning(tmp_path: Path) -> N
         assert found.step(0, sides, Book("pig", found.openings, 1)).task.evaluation == named
         terms[found.digest] = found
     assert len(terms) == 3
+    pair = PlayedPair(PairScore(1.0, 0.5), (1, 1), (0.0, 0.0), luck=0.25)
+    without = replace(found, without_luck=True)
+    assert (found.points(pair), without.points(pair)) == (1.5, 1.25)
+    assert without.digest not in terms
     (tmp_path / "e.npz").unlink()
     with pytest.raises(UsageError, match=r"e\.npz cannot be read"):
         TuningTerms.of("uct", conditions, tmp_path, Limit(simulations=5), 4)

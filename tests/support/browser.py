@@ -153,6 +153,8 @@ def start_match(page: Page, game: str, /, seat: str = "first", **parameters: obj
 def choose(page: Page, game: str, opponent: str) -> None:
     """Choose a game and an opponent: a bot by its name, or "a player"."""
     page.locator(f"#new-games input[value='{game}']").check(force=True)
+    if (terms := page.locator("#open-terms[aria-expanded='false']")).is_visible():  # on a phone
+        terms.click()
     page.locator("#new-bots").get_by_role("radio", name=opponent).check(force=True)
 
 

@@ -35,7 +35,7 @@ game = "{game}"
 clock = "{clock}"
 deadline = {deadline}
 {more}
-pause_s = 0.2
+pause_s = 3
 [sandbox]
 memory_mb = 256
 disk_mb = 8
@@ -172,7 +172,7 @@ class Cup:
         )
         changed = {
             "playout.server.net.site_processes.BACK_OFF": BackOff(0.1, 0.1),
-            "playout.competition.site.STANDINGS_S": 0.1,
+            "playout.competition.site.STANDINGS_S": 0.5,
             "playout.competition.contestants._BACK_OFF": BackOff(0.1, 1.0),
             "playout.competition.stages._TRY_AGAIN_S": (0.1, 0.1, 0.1),
         }

@@ -15,10 +15,12 @@ o o .
 class TwoClients:
     """Two players of a match of tic-tac-toe that the first one wins."""
 
-    def __init__(self, first: RawClient, second: RawClient, clock: str = "none") -> None:
+    def __init__(
+        self, first: RawClient, second: RawClient, clock: str = "none", *, guest: bool = True
+    ) -> None:
         self.players = (first, second)
         self.ply = 0
-        self.names = tuple(player.hello()["name"] for player in self.players)
+        self.names = tuple(player.hello(guest=guest)["name"] for player in self.players)
         first.say("seek", game="tic_tac_toe", clock=clock, seat=1, opponent=self.names[1])
         second.say("seek", game="tic_tac_toe", clock=clock, seat=2, opponent=self.names[0])
         first_seen, second_seen = (player.hear_until("started") for player in self.players)

@@ -10,8 +10,9 @@ T = TypeVar("T")
 
 #: Long enough for a machine whose cores are busy with other processes.
 PATIENCE_S = 200.0
-#: Pause between two evaluations of a condition.
-PAUSE_S = 0.02
+#: Shortest and longest pause between two evaluations of a condition, each of which may be a request
+#: to a server. Without the longer ones, many waiting tests kept a core busy.
+PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.1
 
 
 def wait_until(condition: Callable[[], T], what: str = "", seconds: float = PATIENCE_S) -> T:
@@ -19,12 +20,11 @@ def wait_until(condition: Callable[[], T], what: str = "", seconds: float = PATI
 
     The limit only ends a test that hangs: no result of a test depends on the speed of the machine.
     """
-    give_up_at = time.monotonic() + seconds
+    began = time.monotonic()
     while not (found := condition()):
-        assert time.monotonic() < give_up_at, (
-            f"waited {seconds:g} s without success for {what or condition}"
-        )
-        time.sleep(PAUSE_S)
+        waited_s = time.monotonic() - began
+        assert waited_s < seconds, f"waited {seconds:g} s without success for {what or condition}"
+        time.sleep(min(max(PAUSE_S, waited_s / 20), LONGEST_PAUSE_S))
     return found
 
 

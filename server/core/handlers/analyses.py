@@ -1,15 +1,17 @@
 """Work of analysts: analyses of positions for people, proofs for tournaments, luck of matches.
 
-At most `Policy.analyses` analyses run at once, and the others wait in the order of their requests;
-while some wait, each has a short turn. A person has one at a time. Nobody gets help in a match:
-while an account plays a game, no position of this game is analysed for it, by whatever name and
-with whatever parameters: see `Game.family`. Nor is one for the spectator of a match whose players
-could gain.
+At most `Policy.analyses` analyses run at once. The others wait: addresses take turns, and the
+analyses of an address start in the order of their requests; while some wait, each has a short turn.
+A person has one at a time. Nobody gets help in a match: while an account plays a game, no position
+of this game is analysed for it, by whatever name and with whatever parameters: see `Game.family`.
+Nor is one for the spectator of a match whose players could gain.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -69,6 +71,7 @@ class _Analysis:
     """An analysis that waits, or runs since `started_at`."""
 
     session: Session
+    address: str
     bot: str
     order: AnalysisOrder
     timer: Timer
@@ -91,6 +94,9 @@ class Analyses:
         #: By id, in the order of their requests.
         self._waiting: dict[str, _Analysis] = {}
         self._running: dict[str, _Analysis] = {}
+        #: The last turn of each address with analyses that has had one.
+        self._turns: dict[str, int] = {}
+        self._started = 0
         self._quota = Quota(context.policy.analyses_per_hour, "have {} positions analysed")
 
     def __len__(self) -> int:
@@ -111,16 +117,18 @@ class Analyses:
                 "its positions are analysed when it is over"
             )
             raise Refused(Code.NOT_ALLOWED, text)
+        address = network(origin.connection.address)
         self._replace(session)
-        self._require_allowed(origin)
+        self._require_allowed(address, origin.now)
         seconds = min(request.seconds or policy.analysis_s, policy.analysis_s)
         order = AnalysisOrder(
             self._context.new_id(), game, request.moves, bot.player, seconds, request.played
         )
         timer = self._context.timers.new(partial(self._time_is_up, order.analysis))
-        analysis = _Analysis(session, bot.name, order, timer)
-        place = len(self._waiting) + (len(self._running) >= policy.analyses)
+        analysis = _Analysis(session, address, bot.name, order, timer)
+        waits = len(self._running) >= policy.analyses
         self._waiting[order.analysis] = analysis
+        place = self._in_turn().index(analysis) + 1 if waits else 0
         self._context.send_to(session, _queued(analysis, place, re=request.id))
         self._start_next(origin.now)
 
@@ -141,7 +149,11 @@ class Analyses:
             self._end(analysis, "you play a match of this game")
         if not analysis.is_over:
             update = AnalysisUpdate(
-                analysis=analysis.id, info=report.info, over=report.over, text=report.error
+                analysis=analysis.id,
+                info=report.info,
+                lines=report.lines,
+                over=report.over,
+                text=report.error,
             )
             self._context.send_to(analysis.session, update)
         if analysis.reported_at is None:
@@ -188,15 +200,37 @@ class Analyses:
         rooms = (self._context.rooms.running[each] for each in session.watching)
         return any(room.is_withheld and room.match.game.family == family for room in rooms)
 
-    def _require_allowed(self, origin: RequestContext) -> None:
-        """Raise Refused unless another position can be analysed now for this address."""
+    def _require_allowed(self, address: str, now: float) -> None:
+        """Raise Refused unless another position can be analysed now for this address.
+
+        If too many wait, the last one of the address with the most of them is ended, unless that is
+        this address.
+        """
         policy = self._context.policy
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server is about to stop")
-        if 0 < policy.analyses_waiting <= len(self._waiting):
-            text = f"{len(self._waiting)} analyses wait, which is the most: try again in a minute"
+        is_full = 0 < policy.analyses_waiting <= len(self._waiting)
+        counts = Counter(each.address for each in self._waiting.values())
+        largest, count = counts.most_common(1)[0] if counts else ("", 0)
+        text = f"{len(self._waiting)} analyses wait, which is the most: try again in a minute"
+        if is_full and counts[address] + 1 >= count:
             raise Refused(Code.TOO_MANY, text)
-        self._quota.require(network(origin.connection.address), origin.now)
+        self._quota.require(address, now)
+        if is_full:
+            self._end(
+                [each for each in self._waiting.values() if each.address == largest][-1], text
+            )
+
+    def _in_turn(self) -> list[_Analysis]:
+        """Return the waiting analyses in the order in which they start."""
+        by_address: dict[str, list[_Analysis]] = {}
+        for each in self._waiting.values():
+            by_address.setdefault(each.address, []).append(each)
+        kept = {*by_address, *(each.address for each in self._running.values())}
+        self._turns = {each: turn for each, turn in self._turns.items() if each in kept}
+        addresses = sorted(by_address, key=lambda each: self._turns.get(each, 0))
+        rounds = itertools.zip_longest(*(by_address[each] for each in addresses))
+        return [each for each in itertools.chain(*rounds) if each]
 
     def _replace(self, session: Session) -> None:
         """End the analysis of a person, which a new one replaces."""
@@ -208,13 +242,15 @@ class Analyses:
         """Start waiting analyses up to the limit, and send the others their places in the queue."""
         started = False
         while self._waiting and len(self._running) < self._context.policy.analyses:
-            analysis = self._waiting.pop(next(iter(self._waiting)))
+            analysis = self._waiting.pop(self._in_turn()[0].id)
             analysis.started_at, started = now, True
+            self._started += 1
+            self._turns[analysis.address] = self._started
             self._running[analysis.id] = analysis
             self._context.do(StartAnalysis(analysis.order))
         for running in self._running.values():
             self._set_timer(running, now)
-        for place, each in enumerate(self._waiting.values() if started else (), start=1):
+        for place, each in enumerate(self._in_turn() if started else (), start=1):
             self._context.send_to_spectators([each.session], _queued(each, place), after=0)
 
     def _set_timer(self, analysis: _Analysis, now: float) -> None:

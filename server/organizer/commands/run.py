@@ -16,7 +16,13 @@ from playout.server.organizer.commands.tournament_options import (
     spec_argument,
 )
 from playout.server.organizer.console import CHECKING, busy
-from playout.server.organizer.launch import ServerChoice, chosen_cluster, launch, notes
+from playout.server.organizer.launch import (
+    ServerChoice,
+    chosen_cluster,
+    launch,
+    notes,
+    prepare_database,
+)
 from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.organizer.runner import RunRequest
 from playout.server.tournament.report import writer
@@ -107,6 +113,9 @@ def _resume(
     if choice.server:
         _resume_remote(tournament, given, choice, folder, cluster, anyway=anyway)
         return
+    with opened(choice.database, of_any_version=True) as database:
+        if database.is_outdated():
+            prepare_database(choice.database)
     with opened(choice.database) as database:
         stored = stored_tournament(database, tournament)
     spec, tournament = loads(stored.created.spec), stored.created.tournament

@@ -30,7 +30,23 @@ const OWNERS = ["", "first", "second"];
 const FINGER_PX = 32;
 
 /** Whether the window is so wide that coordinates are smaller, as a MediaQueryList. */
-export const wideWindow = matchMedia("(min-width: 56rem)");
+const wideWindow = matchMedia("(min-width: 56rem)");
+/** The width of boards, in heights, that need the room of a column beside them. */
+const WIDE = 1.15;
+
+/** Give the board of a page, which `boardOf` returns, the room that its proportions need, also after they
+ * have changed with the window. Returns a function that does so for another board. */
+export function fitBoard(page, boardOf) {
+  const fit = () => {
+    const board = boardOf();
+    if (!board) return;
+    page.style.setProperty("--aspect", board.aspect);
+    page.classList.toggle("is-wide", board.aspect > WIDE);
+  };
+  wideWindow.addEventListener("change", () => requestAnimationFrame(fit)); // after the board is drawn anew
+  fit();
+  return fit;
+}
 
 /** Shows positions of one match, and takes moves by mouse, touch and keyboard.
  *

@@ -21,6 +21,8 @@ export class BotAnalysis {
   /** How many analyses come first; null before that is known. */
   place = null;
   info = null;
+  /** The lines of moves that it expects, the best first. */
+  lines = [];
   over = false;
   /** Why it has failed, or ended before its time. */
   text = "";
@@ -55,6 +57,7 @@ export class BotAnalysis {
     if (event.type === "analysis_queued") this.place = event.place ?? 0;
     if (event.type === "analysis_update") {
       this.info = event.info ?? this.info;
+      this.lines = event.info ? [event.info.pv ?? [], ...(event.lines ?? [])] : this.lines;
       this.over = event.over ?? false;
       this.text = told(event.text ?? "");
       if (this.over) this.#id = null;
@@ -66,6 +69,7 @@ export class BotAnalysis {
     clearTimeout(this.#timer);
     if (this.#id) this.#connection.send({ type: "stop_analysis", analysis: this.#id });
     this.#id = this.place = this.info = null;
+    this.lines = [];
     this.over = false;
     this.text = "";
   }

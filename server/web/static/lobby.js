@@ -93,6 +93,13 @@ const handlers = {
     showForMe();
   },
 
+  update({ match, to_move: toMove }) {
+    const own = ownMatches.get(match);
+    if (!own) return;
+    ownMatches.set(match, { ...own, to_move: toMove });
+    showForMe();
+  },
+
   ended({ match }) {
     if (ownMatches.delete(match)) showForMe();
   },
@@ -229,10 +236,16 @@ function showForMe() {
       : button(gettext("Accept"), gettext("Accept: %(text)s", { text }), () => newMatch.accept(seek, error), "primary");
     const row = html("div", { class: "row apart" }, html("p", { class: "name" }, text), control);
     return html("div", { class: "card challenge" }, row, error);
-  });
+  }, (element, { text }) => showName(element.querySelector(".name"), text));
 }
 
-function matchText({ players: [first, second], game }) {
+/** Show a text, which a screen reader says when it has changed. */
+function showName(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function matchText({ players: [first, second], game, to_move: toMove, seat }) {
+  if (toMove === seat) return gettext("It is your turn: %(first)s against %(second)s, %(game)s.", { first, second, game: gameText(game) });
   return gettext("You are playing: %(first)s against %(second)s, %(game)s.", { first, second, game: gameText(game) });
 }
 

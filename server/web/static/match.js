@@ -3,7 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
-import { wideWindow } from "./board.js";
+import { fitBoard } from "./board.js";
 import { beginsAbove, countedBy } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
@@ -34,11 +34,8 @@ import { keepChoice, switchClass } from "./settings.js";
 import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
 import { gettext, ngettext, told } from "./texts.js";
-import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
-/** The width of boards, in heights, that need the room of a column beside them. */
-const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 20;
@@ -63,7 +60,8 @@ class MatchPage {
   #clocks;
   #board;
   #moves;
-  #graph;
+  #graph = null;
+  #graphScript = null;
   #analysis;
   #study;
   /** Lets a person try again where a move lost the most; null until that is asked for. */
@@ -80,9 +78,10 @@ class MatchPage {
   #sent = -1;
   /** The ply of a pass that is about to be made, -1 for none. */
   #passAt = -1;
-  /** When that move was sent, and the position as it is drawn meanwhile. */
+  /** When that move was sent, the position as it is drawn meanwhile, and the cell of its piece. */
   #sentAt = 0;
   #sentView = null;
+  #sentTo;
   /** The actions that follow the move that was sent, and the ply of the first of them. */
   #further = { ply: -1, actions: [] };
   /** A move whose connection was lost before the server confirmed it: {ply, action}. */
@@ -118,7 +117,6 @@ class MatchPage {
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
-    this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
     const connect = () => (this.#connection ??= this.#open("spectator"));
@@ -139,7 +137,7 @@ class MatchPage {
     part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
-    fitBoard(page, this.#board);
+    fitBoard(page, () => this.#board);
     const { isSlow } = this.#record;
     keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
@@ -154,6 +152,12 @@ class MatchPage {
     if (board.komi !== undefined) this.#loadCounting(request);
     this.#listen();
     this.#connect();
+  }
+
+  async #loadGraph() {
+    const { WinRateGraph } = await import("./win_rate_graph.js");
+    this.#graph = new WinRateGraph(part("graph"), (ply) => this.#go(ply), (text) => (part("win-rate").textContent = text));
+    this.#show();
   }
 
   async #loadRoom() {
@@ -282,8 +286,8 @@ class MatchPage {
     this.#sent = last;
     this.#sentAt = seconds();
     this.#sentView = withMove(positions[last].view, cells, seat, board.geometry);
+    this.#sentTo = cells.at(-1);
     this.#show();
-    if (cells.length) this.#board.fade(cells.at(-1));
     const error = await this.#request({ type: "move", ply: last, action });
     if (error?.code === "lost") {
       this.#unconfirmed = { ply: last, action };
@@ -429,15 +433,17 @@ class MatchPage {
     if (!this.#record.start(event)) this.#catchUp();
     const move = this.#unconfirmed;
     this.#unconfirmed = null;
-    if (move) this.#sent = -1;
+    if (move && event.moves[move.ply] !== move.action) this.#sent = -1; // otherwise it is drawn until it is known
     if (move && event.seat && event.moves.length === move.ply && event.to_move === event.seat) {
       queueMicrotask(() => this.#play(move.action, ...this.#further.actions));
     }
     this.#browser.extend(this.#record.last);
     this.#isConnected = true;
     if (event.seat) part("take-over").hidden = true;
+    if (this.#record.last > this.#sent) this.#sent = -1;
     this.#setClocks();
     this.#show();
+    this.#playFurther();
     if (event.seat && !part("announcer").hasChildNodes()) this.#announcePosition();
   }
 
@@ -503,10 +509,11 @@ class MatchPage {
   /** Returns false if the server's data is older than what is known, or not complete yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
-    const { takebacks, last, over } = this.#record;
+    const { takebacks } = this.#record;
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
+    const { last, over } = this.#record; // what came during the request was announced
     if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
     this.#browser.extend(this.#record.last);
     this.#setClocks();
@@ -550,7 +557,8 @@ class MatchPage {
   #showPresence(seat, now) {
     const dot = part(`presence-${seat}`);
     const { over, seat: own } = this.#record;
-    dot.hidden = over || !this.#connection;
+    // Without a connection of one's own, nothing is known of the opponent's.
+    dot.hidden = over || !this.#connection || (own !== null && seat !== own && !this.#isConnected);
     if (dot.hidden) return setText(part(`away-${seat}`), "");
     const lag = this.#connection.lag;
     let [state, text] = ["here", gettext("connected")];
@@ -578,7 +586,10 @@ class MatchPage {
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     const isLast = live && !this.#study.moves.length;
     if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
-    else if (this.#sent === record.last && live) this.#board.show(this.#sentView);
+    else if (this.#sent === record.last && live) {
+      this.#board.show(this.#sentView);
+      if (this.#sentTo !== undefined) this.#board.fade(this.#sentTo);
+    }
     else if (mayPlay && live) this.#board.show(position.view, record.mustPass ? [] : record.legalMoves, record.toMove);
     else {
       const mayPlan = !record.board.has_chance && live && this.#isConnected && record.seat !== null && !mine && !record.over;
@@ -651,7 +662,8 @@ class MatchPage {
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
     setText(part("judge"), gettext("says %(name)s", { name: record.judge }));
     this.#showLosses();
-    this.#graph.show(record, this.#browser.ply);
+    if (this.#graph) this.#graph.show(record, this.#browser.ply);
+    else this.#graphScript ??= this.#loadGraph();
     if (!isLesson) this.#analysis.show(position, record.players);
   }
 
@@ -709,13 +721,6 @@ class MatchPage {
     announced.append(html("p", {}, text));
     if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
-}
-
-/** Give a board the room that its proportions need, also after they have changed with the window. */
-function fitBoard(page, board) {
-  page.style.setProperty("--aspect", board.aspect);
-  page.classList.toggle("is-wide", board.aspect > WIDE);
-  wideWindow.addEventListener("change", () => fitBoard(page, board), { once: true });
 }
 
 function setText(element, text) {

@@ -35,6 +35,10 @@ export class NewMatchForm {
       this.#showOwnClock();
       if (clock.value === "") find("new-own-clock").focus();
     });
+    // On a phone, the terms are a sheet from below, which a tap on a game opens.
+    find("open-terms").addEventListener("click", () => this.#openTerms(!this.#areTermsOpen));
+    find("new-games").addEventListener("click", ({ target, detail }) => detail && target.matches("input") && this.#openTerms(true));
+    find("terms").addEventListener("keydown", ({ key }) => key === "Escape" && this.#openTerms(false));
     // After a match was opened, the page may be shown again from the back-forward cache.
     addEventListener("pageshow", ({ persisted }) => persisted && this.#show());
     this.#show();
@@ -46,6 +50,17 @@ export class NewMatchForm {
     this.#fill(wanted);
     this.#changed();
     this.#form.addEventListener("change", () => this.#changed());
+  }
+
+  get #areTermsOpen() {
+    return find("open-terms").getAttribute("aria-expanded") === "true";
+  }
+
+  #openTerms(isOpen) {
+    const button = find("open-terms");
+    if (!isOpen && find("terms").contains(document.activeElement)) button.focus();
+    button.setAttribute("aria-expanded", isOpen);
+    button.textContent = isOpen ? gettext("Close") : gettext("Choose");
   }
 
   #changed() {

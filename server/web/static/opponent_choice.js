@@ -70,11 +70,17 @@ export class OpponentChoice {
     const others = [PLAYER, FRIEND];
     const isOffered = others.includes(before) || bots.some(({ name }) => name === before);
     const known = isOffered ? before : this.#default(bots);
-    this.#choices.replaceChildren(
-      ...bots.map((bot) => choice(bot.name, bot.name === known, ...labels(bot))),
+    const levels = Object.keys(LEVELS).flatMap((level) => bots.find((bot) => bot.level === level) ?? []);
+    const scale = levels.length > 1 ? levels : [];
+    const choiceOf = (bot) => choice(bot.name, bot.name === known, ...labels(bot));
+    const alone = html(
+      "div",
+      { class: "segments" },
+      ...bots.filter((bot) => !scale.includes(bot)).map(choiceOf),
       choice(PLAYER, known === PLAYER, gettext("A player"), gettext("of this server")),
       choice(FRIEND, known === FRIEND, gettext("A friend"), gettext("by a link")),
     );
+    this.#choices.replaceChildren(...(scale.length ? [html("div", { class: "scale" }, ...scale.map(choiceOf))] : []), alone);
     this.#renderPlayers();
     this.#showRatings();
     this.#showChosen();
@@ -136,7 +142,7 @@ export class OpponentChoice {
   }
 
   #showRatings() {
-    for (const label of this.#choices.children) {
+    for (const label of this.#choices.querySelectorAll("label")) {
       const bot = this.#atGame.get(label.querySelector("input").value);
       label.querySelector(".rating").textContent = bot?.rating ? Math.round(bot.rating.rating) : "";
       if (bot) label.title = bot.player;

@@ -1,6 +1,7 @@
 // The page of puzzles: shows one after the other, and plays the opponent's replies.
 
 import { account, accountEvents } from "./account.js";
+import { fitBoard } from "./board.js";
 import { beginsAbove } from "./board_layout.js";
 import { showConnectionStatus } from "./connection_status.js";
 import "./dice_boards.js";
@@ -13,7 +14,6 @@ import { gettext, ngettext } from "./texts.js";
 
 /** The pause before a reply of the opponent. */
 const REPLY_MS = 450;
-const WIDE = 1.15;
 const NO_RESPONSE = gettext("The server does not respond. Try again in a moment.");
 
 const part = (id) => document.getElementById(id);
@@ -35,6 +35,7 @@ class PuzzlePage {
   #isOver = false;
   /** Was the solution shown? */
   #isShown = false;
+  #fit = fitBoard(part("puzzle"), () => this.#board);
   #connection = null;
   /** Attempts that the server has not confirmed. */
   #unsent = [];
@@ -137,8 +138,7 @@ class PuzzlePage {
       choices: part("choices"),
       onChoose: (...actions) => this.#choose(actions),
     });
-    part("puzzle").style.setProperty("--aspect", this.#board.aspect);
-    part("puzzle").classList.toggle("is-wide", this.#board.aspect > WIDE);
+    this.#fit();
     part("solver").className = `swatch player-${solver}`;
     part("solver").hidden = false;
     const { rating, attempts } = this.#list.puzzles.find((each) => each.puzzle === puzzle) ?? { attempts: 0 };

@@ -183,7 +183,7 @@ export class Study {
     part("think-on").hidden = !over || !info || isProven(info);
     const candidates = this.#candidates();
     this.#drawTable(candidates);
-    this.#drawLine();
+    this.#drawLines();
     if (!this.#preview) this.#mark(candidates);
   }
 
@@ -294,22 +294,30 @@ export class Study {
     this.#fill(this.#part("study-table"), key, candidates.length ? [table] : []);
   }
 
-  /** The moves that the bot expects: a button each, which shows the position after it. */
-  async #drawLine() {
-    const line = (this.#bot.info?.pv ?? []).slice(0, LINE);
+  /** The lines that the bot expects, the best first, with its win rates: a button for each move, which shows
+   * the position after it. */
+  async #drawLines() {
+    const lines = this.#bot.lines.map((line) => line.slice(0, LINE)).filter(({ length }) => length);
     const [before, asked] = [this.#own.actions, this.#asked];
-    const found = line.length && (await this.#own.load([...before, ...line]).catch(() => null));
+    const found = await Promise.all(lines.map((line) => this.#own.load([...before, ...line]).catch(() => null)));
     if (asked !== this.#asked) return;
-    const buttons = (found ? line : []).map((_, at) => () => {
-      const position = found.positions[before.length + at];
-      const button = html("button", { type: "button", class: "candidate" }, position.view.name);
-      button.addEventListener("pointerenter", () => this.#showPreview(position));
-      button.addEventListener("focus", () => this.#showPreview(position));
-      button.addEventListener("click", () => this.#try([...before, ...line.slice(0, at + 1)]));
-      return button;
+    const rates = new Map((this.#bot.info?.actions ?? []).map(([action, , rate]) => [action, rate]));
+    const items = lines.flatMap((line, place) => {
+      const positions = found[place]?.positions.slice(before.length);
+      if (!positions) return [];
+      const rate = rates.get(line[0]);
+      const label = rate === undefined ? [] : [html("span", { class: "muted" }, percent(rate)), " "];
+      return [() => html("li", {}, ...label, ...positions.map((position, at) => this.#lineButton(position, [...before, ...line.slice(0, at + 1)])))];
     });
-    const label = () => html("span", { class: "muted" }, gettext("Its line:"));
-    this.#fill(this.#part("study-line"), line.join(), buttons.length ? [label, ...buttons] : []);
+    this.#fill(this.#part("study-line"), lines.join("/"), items);
+  }
+
+  #lineButton(position, moves) {
+    const button = html("button", { type: "button", class: "candidate" }, position.view.name);
+    button.addEventListener("pointerenter", () => this.#showPreview(position));
+    button.addEventListener("focus", () => this.#showPreview(position));
+    button.addEventListener("click", () => this.#try(moves));
+    return button;
   }
 
   /** Fill an element with what `key` stands for, unless it has that already, or the person points at

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import os
+import random
 import stat
 import struct
 import subprocess
@@ -124,6 +125,14 @@ def umask() -> int:
     now = os.umask(0)
     os.umask(now)
     return now
+
+
+def test_the_error_of_a_damaged_archive_does_not_quote_its_contents(tmp_path: Path) -> None:
+    content = bytearray(zipped({"bot.py": random.Random(1).randbytes(60_000)}))
+    content[26:28] = struct.pack("<H", 50_000)  # the length of the name
+    with pytest.raises(ArchiveError, match="is damaged") as error:
+        unpacked(tmp_path, "bot.zip", bytes(content))
+    assert len(str(error.value)) < 400
 
 
 def bomb() -> bytes:

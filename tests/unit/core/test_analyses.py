@@ -18,10 +18,20 @@ from playout.protocol.messages import (
     Ok,
     StopAnalysis,
     Watch,
+    Welcome,
 )
 from playout.server.core.handlers.analyses import LATE_AFTER_REPORT_S, LATE_S, TURN_S
 from playout.server.model.offered_bots import parse_offered_bots
-from support.hub_harness import GAME, THOUGHT, WON, HubHarness, MemoryClient, match_between, play
+from support.hub_harness import (
+    GAME,
+    THOUGHT,
+    WON,
+    HubHarness,
+    MemoryClient,
+    hello_of,
+    match_between,
+    play,
+)
 
 OPEN_SPIEL = pytest.mark.skipif(
     "open_spiel" not in games.names(), reason="OpenSpiel is not installed"
@@ -267,6 +277,29 @@ def test_not_too_many_wait() -> None:
     assert isinstance(error, Error)
     assert error.code is Code.TOO_MANY
     assert error.text == "2 analyses wait, which is the most: try again in a minute"
+
+
+def test_addresses_take_turns_and_the_largest_makes_room() -> None:
+    harness = host(analyses_waiting=4)
+    flooders = [harness.client(f"guest {number}") for number in range(5)]
+    for each in flooders:
+        each.say(ASKED)
+
+    def other(name: str) -> MemoryClient:
+        client = harness.connect("198.51.100.7")
+        client.welcome = client.ask(hello_of(name), Welcome)
+        client.say(ASKED)
+        return client
+
+    honest, second = other("Honest"), other("Second")
+    assert (places(honest), places(second)) == ([1], [3])
+    assert [len(ends(each)) for each in flooders] == [0, 0, 0, 1, 1]
+    assert ends(flooders[4]) == ["4 analyses wait, which is the most: try again in a minute"]
+    (*_, error) = flooders[4].say(ASKED)
+    assert isinstance(error, Error)
+    assert error.code is Code.TOO_MANY
+    harness.report(the_analysis(harness))  # Honest is next, and then a flooder
+    assert (places(honest), places(second), places(flooders[1])) == ([1], [3, 2], [1, 1])
 
 
 def test_an_address_has_not_too_many_analyses_an_hour() -> None:

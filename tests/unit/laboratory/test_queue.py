@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 from twisted.internet.defer import Deferred
 
 from playout.bots.uploads import UploadRequest
@@ -24,7 +26,13 @@ from playout.laboratory.queue import (
     shares,
 )
 from playout.laboratory.queue_site import QueueSite
-from playout.laboratory.queued_test import too_many_faults
+from playout.laboratory.queued_test import (
+    TrialOrders,
+    TrialStopped,
+    _Run,
+    require_visible,
+    too_many_faults,
+)
 from playout.laboratory.trial import verdict
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
@@ -103,6 +111,22 @@ def test_matches_of_tests_that_ended_long_ago_are_removed(queue: LabQueue) -> No
     assert [each.name for each in (queue.folder / "authors/ada/tests/000001").iterdir()] == [
         "removed"
     ]
+
+
+def test_a_test_without_its_matches_has_the_verdict_of_before() -> None:
+    told: list[Any] = []
+    parent: Any = SimpleNamespace(say=told.append)
+    orders = TrialOrders("lab.toml", "test", "home", "upload", "base", {}, 1, 1)
+    names = ("old", "new")
+    trial = VersionTest(3, "a", ("b",), names, ("", ""), "", 2, 0.0, state="not stronger", pairs=50)
+    run = _Run(orders, parent)
+    run._tell_again(trial)
+    (news,) = told
+    assert (news.state, news.result.pairs, news.result.tried) == ("not stronger", 50, 2)
+    text = "an earlier test of these versions was not stronger; its matches were removed"
+    assert news.result.verdict == text
+    with pytest.raises(TrialStopped, match="was open; its matches were removed"):
+        run._tell_again(structs.replace(trial, state="open"))
 
 
 def test_an_author_plays_the_highest_priority_and_then_the_oldest_test_first(
@@ -204,6 +228,13 @@ def test_an_undecided_verdict_says_how_it_goes_on() -> None:
     assert verdict(trial, ledger).endswith(": use other conditions")
     ledger.withdraw(1)
     assert verdict(trial, ledger).endswith(": new crashed again and again")
+
+
+@pytest.mark.parametrize("name", ["\u3164", "new\u202e", "n\u00adew", "\u2800"])
+def test_the_folders_of_an_archive_have_visible_names(name: str) -> None:
+    require_visible(["base", "HEAD~1", "Zo\u00eb  2"])
+    with pytest.raises(TrialStopped, match=r"the folder '.*: a version has only visible"):
+        require_visible(["base", name])
 
 
 # The addresses.

@@ -13,7 +13,7 @@ from playout.players.analyst.analyst_process import Analyst, CannotAnalyse, meas
 from playout.players.comparison.pairs import expectation_of
 from playout.players.core.player import Cancelled
 from playout.protocol.analyst import AnalysisOrder, LuckOrder
-from playout.protocol.messages import Analysis
+from playout.protocol.messages import Analysis, Lines
 from playout.ratings.luck import luck
 
 
@@ -29,7 +29,7 @@ def ticking(step_s: float) -> Callable[[], float]:
 
 def shown(analyst: Analyst, wanted: AnalysisOrder) -> list[Analysis]:
     found: list[Analysis] = []
-    analyst.analyse(wanted, found.append)
+    analyst.analyse(wanted, lambda analysis, _: found.append(analysis))
     return found
 
 
@@ -48,6 +48,28 @@ def test_each_new_depth_is_shown() -> None:
     wanted = order("alphabeta(seed=1,depth=4)", seconds=1000, game="breakthrough")
     reports = shown(Analyst(ticking(1.0)), wanted)
     assert [each.depth for each in reports] == [1, 2, 3, 4, 4]  # the last one is the result
+
+
+@pytest.mark.parametrize(
+    ("player", "game", "number"),
+    [
+        ("uct(seed=1)", "connect_four", 2),
+        ("alphabeta(seed=1,depth=4)", "breakthrough", 2),
+        ("minimax(seed=1,memory_mb=16)", "connect_four", 2),
+        ("random(seed=1)", "connect_four", 0),
+    ],
+)
+def test_the_lines_after_the_next_best_actions_are_shown(
+    player: str, game: str, number: int
+) -> None:
+    found: list[tuple[Analysis, Lines]] = []
+    wanted = order(player, seconds=0.1, game=game)
+    Analyst().analyse(wanted, lambda *each: found.append(each))
+    analysis, lines = found[-1]
+    actions = [action for action, _, _ in analysis.actions if action != analysis.pv[0]]
+    assert [line[0] for line in lines] == actions[:number]
+    for line in lines:
+        assert Position(games.load(game), line).moves == line
 
 
 def test_a_player_without_analysis_reports_its_move() -> None:
@@ -96,7 +118,7 @@ def test_a_cancelled_analysis_ends_and_the_next_one_runs() -> None:
         shown(analyst, order("uct(simulations=500,seed=1)"))
     analyst.ready()
     with pytest.raises(Cancelled):
-        analyst.analyse(order("uct(seed=1)", seconds=1000), lambda _: analyst.cancel())
+        analyst.analyse(order("uct(seed=1)", seconds=1000), lambda *_: analyst.cancel())
     analyst.ready()
     assert shown(analyst, order("uct(simulations=500,seed=1)"))
 

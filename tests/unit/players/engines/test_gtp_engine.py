@@ -129,7 +129,7 @@ def test_a_command_that_fails_changes_nothing(
         "(;SZ[99];B[aa])",
         "(;SZ[13]KM[99999])",
         "(;GM[11]SZ[13];B[aa])",
-        "(;GM[1]size[13]komi[5.5])",
+        "(;GM[1]width[13]points[5.5])",
         "(;)",
         "no game",
         "\0\0\0",
@@ -154,6 +154,7 @@ def test_a_file_that_cannot_be_loaded_changes_nothing(
         ("(;FF[4]SZ[9]KM[0]AB[ee];W[cc])", "0"),
         ("(;FF[1]VW[]SZ[9]KM[];B[ee];W[cc];B[])", "6.5"),
         ("(;SZ[9:9]KM[7,5];B[ee];W[cc];B[tt])", "7.5"),
+        ("(;game[1]size[9]komi[5.5];BLACK[ee];white[cc])", "5.5"),
     ],
 )
 def test_files_of_all_generations_are_loaded(
