@@ -70,6 +70,8 @@ class Game(spec.HasOptions, ABC):
     #: The number of inputs that the kernel `inputs` gives a net, and how many it writes at most.
     num_inputs: int = 0
     most_inputs: int = 0
+    #: The game whose nets evaluate this one, if it is another one: that of each part of a match.
+    net_game: str = ""
 
     #: What people call the game, if it is not its name in words, as "Connect Four" is.
     title: ClassVar[str] = ""

@@ -66,6 +66,14 @@ whole numbers; the kernel writes the number of each input as often as its value.
 The player, 1 or 2, is the one who rolls next, so that one net serves both. After the player come at
 most `Game.most_inputs` numbers from 0 to `Game.num_inputs` - 1; `n` includes the player.
 
+If a match consists of several games that such a net evaluates, another kernel has the score.
+
+| kernel | does |
+| --- | --- |
+| `in_match(board, expected) -> value` | turns a result of this game into that of the match |
+
+Both are expected results of player 1, from -1 to 1.
+
 The last one is for games whose views have blocks with winners, which nets are shown.
 
 | kernel | does |
@@ -116,6 +124,7 @@ SIGNATURES = {
     "blocks": types.void(_VECTOR, _VECTOR),
     "chances": types.void(_VECTOR, _VECTOR),
     "inputs": types.int64(_VECTOR, _VECTOR),
+    "in_match": types.float64(_VECTOR, types.float64),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
@@ -137,6 +146,7 @@ class Kernels(NamedTuple):
     blocks: Callable[..., None] | None = None
     chances: Callable[..., None] | None = None
     inputs: Callable[..., int] | None = None
+    in_match: Callable[..., float] | None = None
 
 
 def _raise_for_shapes(source: tuple[int, ...], target: tuple[int, ...]) -> None:

@@ -40,6 +40,12 @@ def equal_chances(board: Board, weights: NDArray[np.int64]) -> None:
     weights[:] = 1
 
 
+@compiled("float64(int64[::1], float64)", allocates=False)
+def only_game(board: Board, expected: float) -> float:
+    """Return the expected result of a match that is one game."""
+    return expected
+
+
 _TYPES = {
     **{name: types.FunctionType(signature) for name, signature in SIGNATURES.items()},
     "key": types.FunctionType(types.int64(types.int64[::1])),
@@ -75,6 +81,7 @@ class Rules(NamedTuple):
     forcing: Callable[..., int] | None = None
     chances: Callable[..., None] | None = None
     inputs: Callable[..., int] | None = None
+    in_match: Callable[..., float] | None = None
     sorts_sensible: bool = False
 
 
@@ -99,6 +106,7 @@ def rules_of(game: Game) -> Rules:
             forcing=kernels.forcing,
             chances=kernels.chances or equal,
             inputs=kernels.inputs,
+            in_match=kernels.in_match or (Pointer(only_game) if kernels.inputs else None),
             sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)

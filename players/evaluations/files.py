@@ -106,14 +106,16 @@ def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, 
     except Exception as error:  # of zip, numpy and JSON
         fault = beginning(str(error), _LONGEST_FAULT)
         raise EvaluationError(f"{path} cannot be read ({fault}); expected {_KIND}") from error
-    if card.game != str(game):
-        raise EvaluationError(f"{path} is for {card.game}, not for {game}")
+    if card.game != (wanted := game.net_game or str(game)):
+        raise EvaluationError(f"{path} is for {card.game}, not for {wanted}")
     return fields, card
 
 
 def shipped(game: Game) -> Path | None:
     """Return the file that comes with Playout for a game, or None."""
-    path = Path(str(files("playout.players.evaluations") / "learned" / f"{game}.npz"))
+    path = Path(
+        str(files("playout.players.evaluations") / "learned" / f"{game.net_game or game}.npz")
+    )
     return path if path.exists() else None
 
 

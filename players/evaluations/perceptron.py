@@ -57,6 +57,7 @@ class ChanceKernels(NamedTuple):
     play: Callable[..., None]
     chances: Callable[..., None]
     inputs: Callable[..., int]
+    in_match: Callable[..., float]
 
 
 CHANCE_KERNELS = type_of(ChanceKernels)
@@ -64,11 +65,11 @@ CHANCE_KERNELS = type_of(ChanceKernels)
 
 def kernels_of(game: Game, rules: Rules) -> ChanceKernels:
     """Return the kernels of a game. Raises SpecError for a game without a net's inputs."""
-    if rules.inputs is None or rules.chances is None:
+    if rules.inputs is None or rules.chances is None or rules.in_match is None:
         raise SpecError(
             f"{game} has no evaluation: it has no compiled rules with the kernel `inputs`"
         )
-    return ChanceKernels(rules.legal, rules.play, rules.chances, rules.inputs)
+    return ChanceKernels(rules.legal, rules.play, rules.chances, rules.inputs, rules.in_match)
 
 
 def new_perceptron(game: Game, seed: int | None = None) -> Perceptron:
@@ -135,4 +136,4 @@ def expected_by(
     """Return the expected result of player 1 in a position, between -1 and 1."""
     n = kernels.inputs(board, memory.found)
     expected = 2 * logistic(sum_of(net, memory, memory.found, n)) - 1
-    return expected if memory.found[0] == 1 else -expected
+    return kernels.in_match(board, expected if memory.found[0] == 1 else -expected)
