@@ -511,12 +511,16 @@ _LIVE = 0.68
 
 @helper
 def chance_after(board: Board, player: int, points: int) -> float:
-    """Return the chance of a player to win the match if they win, or lose -`points`."""
+    """Return a player's chance to win the match after a game that gives the player these points.
+
+    Negative points are the opponent's; 0 is for the chance before the game.
+    """
     lacks = board[_MATCH] - board[_SCORES + player - 1] - max(0, points)
     theirs = board[_MATCH] - board[_SCORES + 2 - player] - max(0, -points)
     if lacks <= 0 or theirs <= 0:
         return 1.0 if lacks <= 0 else 0.0
-    return _CHANCES[1 if board[_PART] != BEFORE_CRAWFORD else 0, lacks, theirs]
+    is_later = board[_PART] == AFTER_CRAWFORD or (board[_PART] == CRAWFORD and points != 0)
+    return _CHANCES[1 if is_later else 0, lacks, theirs]
 
 
 @helper
@@ -537,10 +541,9 @@ def gammons(board: Board, player: int) -> float:
 
 
 @helper
-def chance_of(board: Board, player: int, cube: int, share: float) -> float:
-    """Return the chance to win the match after a game with this cube; share is 0 or 1."""
-    points = cube if share > 0.5 else -cube
-    double = gammons(board, player if share > 0.5 else 3 - player)
+def chance_with_gammons(board: Board, player: int, points: int) -> float:
+    """Return `chance_after` for a game that counts twice these points if it is a gammon."""
+    double = gammons(board, player if points > 0 else 3 - player)
     once, twice = chance_after(board, player, points), chance_after(board, player, 2 * points)
     return (1 - double) * once + double * twice
 
@@ -552,20 +555,18 @@ def take_point(board: Board, player: int, cube: int) -> float:
     A cube that the player can turn again is worth more than a dead one: the share is lower by the
     factor 1 - t, where t is the take point of the opponent at the next double (Janowski 1993).
     """
-    result, sign = 0.0, 1.0
-    found = 1.0
+    share, product = 0.0, 1.0
     while True:
-        won = chance_of(board, player, 2 * cube, 1.0)
-        lost = chance_of(board, player, 2 * cube, 0.0)
+        lost = chance_with_gammons(board, player, -2 * cube)
+        won = chance_with_gammons(board, player, 2 * cube)
         dropped = chance_after(board, player, -cube)
-        dead = min(max(0.0, (dropped - lost) / max(1e-9, won - lost)), 1.0)
-        # t = dead (1 - dead' (1 - dead'' ...)), as a sum
-        found *= dead
-        result += sign * found
-        sign = -sign
+        # dead (1 - dead' (1 - dead'' ...)), as a sum
+        product *= min(max(0.0, (dropped - lost) / max(1e-9, won - lost)), 1.0)
+        share += product
+        product = -product
         cube *= 2
         if board[_SCORES + player - 1] + cube >= board[_MATCH]:
-            return result
+            return share
         player = 3 - player
 
 
@@ -576,18 +577,28 @@ def chance_with_cube(board: Board, player: int, share: float, cube: int, owner: 
     It is between that with a dead cube and that with a live one (Janowski 1993, *Take-points in
     money games*), which is linear between the points at which the players double and drop.
     """
-    lost, won = chance_of(board, player, cube, 0.0), chance_of(board, player, cube, 1.0)
+    lost = chance_with_gammons(board, player, -cube)
+    won = chance_with_gammons(board, player, cube)
     dead = lost + share * (won - lost)
-    low, high, at_low, at_high = 0.0, 1.0, lost, won
-    if board[_PART] == CRAWFORD:
-        return dead
     score, theirs = board[_SCORES + player - 1], board[_SCORES + 2 - player]
-    if owner != player and theirs + cube < board[_MATCH]:
-        low, at_low = take_point(board, player, cube), chance_after(board, player, -cube)
-    if owner != 3 - player and score + cube < board[_MATCH]:
-        high, at_high = 1 - take_point(board, 3 - player, cube), chance_after(board, player, cube)
+    can_turn = owner != 3 - player and score + cube < board[_MATCH]
+    they_can = owner != player and theirs + cube < board[_MATCH]
+    if board[_PART] == CRAWFORD or (board[_PART] == AFTER_CRAWFORD and can_turn == they_can):
+        return dead
+    at_low, at_high = chance_after(board, player, -cube), chance_after(board, player, cube)
+    if board[_PART] == AFTER_CRAWFORD:
+        # The player behind doubles at the next decision, unless the chance of a gammon is better.
+        lost = chance_with_gammons(board, player, -2 * cube)
+        doubled = lost + share * (chance_with_gammons(board, player, 2 * cube) - lost)
+        live = max(dead, min(doubled, at_high)) if can_turn else min(dead, max(doubled, at_low))
+        if board[0] != 0 or (board[_ROLLER] == player) != can_turn:
+            return live
+        return _LIVE * live + (1 - _LIVE) * dead  # that player has just decided to roll
+    low = take_point(board, player, cube) if they_can else 0.0
+    high = 1 - take_point(board, 3 - player, cube) if can_turn else 1.0
     if low >= high:
         return dead
+    at_low, at_high = at_low if they_can else lost, at_high if can_turn else won
     if share < low:
         live = lost + share / low * (at_low - lost)
     elif share > high:

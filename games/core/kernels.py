@@ -66,11 +66,11 @@ whole numbers; the kernel writes the number of each input as often as its value.
 The player, 1 or 2, is the one who rolls next, so that one net serves both. After the player come at
 most `Game.most_inputs` numbers from 0 to `Game.num_inputs` - 1; `n` includes the player.
 
-If a match consists of several games that such a net evaluates, another kernel has the score.
+If a match has several games, which such a net evaluates, another kernel knows the score.
 
 | kernel | does |
 | --- | --- |
-| `in_match(board, expected) -> value` | turns a result of this game into that of the match |
+| `in_match(board, expected) -> value` | turns the result of a game into that of the match |
 
 Both are expected results of player 1, from -1 to 1.
 

@@ -4,7 +4,9 @@ Where nature moves, the value is the mean over the outcomes by their weights; wh
 it is that of the best action. The depth counts the moves of nature: a search of depth 1 compares
 positions before the next roll. Deeper, only the candidates are searched: those actions that are
 best by the net. Further actions of one player in a row, such as the second half of a double, take
-no depth.
+no depth, but an action of the opponent without a roll before it does, as after `hold` at pig. In a
+match of several games, which a net of one game evaluates, such actions decide about the cube, and a
+roll comes soon; they take no depth, so that doubling and rolling are compared at equal depth.
 
 Values are whole numbers, for player 1: the expected result times SCALE. Those beyond CERTAIN are
 proven results, and the sooner a win, the greater its value. Where nature moves, a result is proven
@@ -56,10 +58,11 @@ class ChanceSearch(NamedTuple):
     history: Ints  # [ROOT, action] nodes below it
     net: Activations
     state: Ints  # [field], those of the principal-variation search
+    reply: int  # the depth that the opponent's action takes if no roll comes before it
 
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
-SEARCH = types.NamedTuple([_M, _M, _M, _M, ACTIVATIONS, _V], ChanceSearch)
+SEARCH = types.NamedTuple([_M, _M, _M, _M, ACTIVATIONS, _V, types.int64], ChanceSearch)
 
 
 def new_search(game: Game, rules: Rules, net: Perceptron) -> ChanceSearch:
@@ -72,6 +75,7 @@ def new_search(game: Game, rules: Rules, net: Perceptron) -> ChanceSearch:
         np.zeros((1, game.num_actions), dtype=np.int64),
         new_activations(game, net),
         np.zeros(STOPPED + 1, dtype=np.int64),
+        0 if game.net_game else 1,
     )
 
 
@@ -157,7 +161,7 @@ def value_of(
     for place in range(min(n, CANDIDATES)):
         bring_best_first(search, ply, place, n)
         play_on(search, kernels, ply, search.actions[ply, place])
-        taken = search.boards[ply + 1, 0] == 3 - player  # no roll comes before the opponent
+        taken = search.reply * (search.boards[ply + 1, 0] == 3 - player)
         best = max(best, sign * value_of(search, kernels, net, ply + 1, depth - taken))
         if state[STOPPED] != 0:
             return 0
@@ -179,7 +183,7 @@ def search_root(
     for place in range(count):
         action, before = actions[place], state[NODES]
         play_on(search, kernels, 0, action)
-        taken = search.boards[1, 0] == 3 - search.boards[0, 0]
+        taken = search.reply * (search.boards[1, 0] == 3 - search.boards[0, 0])
         value = sign * value_of(search, kernels, net, 1, depth - 1 - taken)
         search.history[ROOT, action] += state[NODES] - before
         if state[STOPPED] != 0:

@@ -106,16 +106,19 @@ def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, 
     except Exception as error:  # of zip, numpy and JSON
         fault = beginning(str(error), _LONGEST_FAULT)
         raise EvaluationError(f"{path} cannot be read ({fault}); expected {_KIND}") from error
-    if card.game != (wanted := game.net_game or str(game)):
+    if card.game != (wanted := _evaluated(game)):
         raise EvaluationError(f"{path} is for {card.game}, not for {wanted}")
     return fields, card
 
 
+def _evaluated(game: Game) -> str:
+    """Return the game that the evaluations of a game have learned."""
+    return game.net_game or str(game)
+
+
 def shipped(game: Game) -> Path | None:
     """Return the file that comes with Playout for a game, or None."""
-    path = Path(
-        str(files("playout.players.evaluations") / "learned" / f"{game.net_game or game}.npz")
-    )
+    path = Path(str(files("playout.players.evaluations") / "learned" / f"{_evaluated(game)}.npz"))
     return path if path.exists() else None
 
 
@@ -137,7 +140,7 @@ def _path(game: Game, name: str) -> Path:
     if path is None:
         raise EvaluationError(
             f"there is no evaluation of {game} yet; learn one: "
-            f'playout-train new "{as_argument(str(game))}" DIR --evaluation, '
+            f'playout-train new "{as_argument(_evaluated(game))}" DIR --evaluation, '
             "then run, export, and evaluation=FILE"
         )
     return path

@@ -507,6 +507,11 @@ def export(folder: RunFolder, output: Path, author: str | None, licence: str | N
 
 def _new_evaluation(settings: TrainingSettings) -> Tables | Perceptron:
     """Return the evaluation before learning. Raises SpecError."""
+    if settings.game.net_game:
+        raise SpecError(
+            f"{settings.game} is played with the evaluation of {settings.game.net_game}; "
+            f"learn that one: playout-train new {settings.game.net_game} DIR --evaluation"
+        )
     if settings.game.has_chance:
         return new_perceptron(settings.game, settings.seed)
     return new_tables(settings.game)

@@ -12,6 +12,7 @@ import pytest
 
 from playout import games, players
 from playout.games import KernelGame, Position, SpecError, State
+from playout.games.backgammon import DOUBLE, DROP, ROLL, TAKE
 from playout.games.pig import HOLD, Pig
 from playout.players import Info, Limit
 from playout.players.alphabeta import AlphaBeta
@@ -159,11 +160,14 @@ def test_short_games_of_pig_have_exact_expectations() -> None:
         assert abs(exact(state)) > 10 * ROUNDED
 
 
-@every_chance_game
+@pytest.mark.parametrize("spec", [*CHANCE, "backgammon(points=3)"])
 def test_a_search_is_that_of_plain_recursion(spec: str) -> None:
-    """With a net of random weights, to depth 1, and to depth 2 with a cut at the candidates."""
+    """With a net of random weights, to depth 1, and to depth 2 with a cut at the candidates.
+
+    Where a match is doubled or not, both actions are searched to the same number of rolls.
+    """
     game, draw = kernel_game(spec), random.Random(1)
-    net = new_perceptron(game, 3)
+    net, is_match = new_perceptron(game, 3), bool(game.net_game)
     searched, kernels = NetSearch(game, net), kernels_of(game, rules_of(game))
     memory = new_activations(game, net)
 
@@ -193,7 +197,8 @@ def test_a_search_is_that_of_plain_recursion(spec: str) -> None:
             return sign * max(first)
         order = sorted(range(len(actions)), key=lambda at: -first[at])[: em.CANDIDATES]
         return sign * max(
-            sign * plain(children[at], depth - (children[at][0] == 3 - player)) for at in order
+            sign * plain(children[at], depth - (children[at][0] == 3 - player and not is_match))
+            for at in order
         )
 
     position, checked = Position(game).rolled(draw.randrange), 0
@@ -209,6 +214,30 @@ def test_a_search_is_that_of_plain_recursion(spec: str) -> None:
             assert value == pytest.approx(plain(position.state, depth), abs=ROUNDED)
         checked += 1
     assert checked > 0
+
+
+def test_a_match_is_played_with_the_net_of_a_single_game(tmp_path: Path) -> None:
+    match = kernel_game("backgammon(points=3)")
+    with pytest.raises(SpecError, match=r"is for backgammon\(points=3\), not for backgammon"):
+        with_net(match, tmp_path)
+    # Player 1 bears the last checker off by 27 rolls of 36, player 2 by all; both lack 2 points.
+    points = [-1, *[0] * 17, 1, *[0] * 5]
+    state = (1, 0, 1, 0, 0, 0, *points, 0, 0, 14, 14, 9, 1, 1, 1, 0, 0, 1)
+    doubled = match.next_state(state, DOUBLE)
+    ahead = 0.6774  # 1 point against 2 in the Crawford game
+    chances = {
+        state: {ROLL: 0.75 * ahead + 0.25 * (1 - ahead), DOUBLE: ahead},
+        doubled: {TAKE: 0.25, DROP: 1 - ahead},
+    }
+    player = players.load("alphabeta(depth=2,candidates=2)", match)
+    for start, wanted in chances.items():
+        result = player.choose(Position(match, start=start), Limit())
+        assert result.info is not None
+        assert {each.action: each.win_rate for each in result.info.actions} == pytest.approx(
+            wanted, abs=0.01
+        )  # the first roll of the next game is searched, too
+        assert result.action == max(wanted, key=wanted.__getitem__)
+    player.close()
 
 
 def test_one_lucky_roll_proves_nothing() -> None:

@@ -7,7 +7,7 @@ const COLUMNS = 14;
 /** The cells of the bar for player 1 and player 2. */
 const BARS = [6, 20];
 /** The cells of the checkers that player 1 and player 2 have borne off. */
-const TRAYS = [27, 13];
+export const TRAYS = [27, 13];
 
 /** Is a cell part of the bar, or of the trays? */
 export const isBar = (cell) => BARS.includes(cell);

@@ -13,7 +13,21 @@ from hypothesis import strategies as st
 
 from playout import games
 from playout.games import IllegalAction, State
-from playout.games.backgammon import CRAWFORD, DOUBLE, DROP, PASS, ROLL, TAKE, Backgammon, cell_of
+from playout.games.backgammon import (
+    AFTER_CRAWFORD,
+    BEFORE_CRAWFORD,
+    CRAWFORD,
+    DOUBLE,
+    DROP,
+    PASS,
+    ROLL,
+    TAKE,
+    Backgammon,
+    cell_of,
+    chance_after,
+    in_match,
+    take_point,
+)
 from support.scale import repetitions
 
 #: Distinct positions after each roll from the start.
@@ -328,3 +342,78 @@ def test_decisions_about_the_cube_have_names_and_the_board_tells_them() -> None:
     assert game.next_state(offered, DROP)[35:] == (3, 2, 1, 0, 2, 0)
     with pytest.raises(IllegalAction, match="legal are: take, drop"):
         game.parse_action(offered, "roll")
+
+
+# The chances to win a match. tests/process/test_backgammon_files.py compares them with gnubg's.
+
+
+def race(
+    points: int, scores: tuple[int, int], roller: int = 1, to_move: int = 0, part: int = 0
+) -> Any:
+    """Return the board of a match before a roll; both have borne off a checker: no gammons.
+
+    If a player is to move, it is the roller, who decides whether to double.
+    """
+    left = {6: 7, 5: 7}
+    state = list(position(roller, (0, 0), left, left))
+    state[0] = to_move
+    return match_to(points).board((*state, *scores, 1, 0, part, int(to_move > 0)))
+
+
+def chance(board: Any, share: float) -> float:
+    """Return player 1's chance to win the match if the player wins a share of the games."""
+    return (1 + in_match(board, 2 * share - 1)) / 2
+
+
+def test_take_points_are_those_computed_by_hand() -> None:
+    # Both lack 2. Dropped: 1 against 2 in the Crawford game, 0.3226; taken: all or nothing.
+    assert take_point(race(2, (0, 0)), 1, 1) == pytest.approx(0.3226)
+    # Both lack 3. Dropped: 3 against 2, 0.4005; taken: 0.7508 or 0.2492 with a dead cube, of
+    # which the opponent takes the next double, for the match, with 0.2492.
+    dead = (0.4005 - 0.2492) / (0.7508 - 0.2492)
+    assert take_point(race(3, (0, 0)), 1, 1) == pytest.approx(dead * (1 - 0.2492))
+    # The player lacks 4, the opponent 2. Dropped: 4 against 1 in the Crawford game, 0.1856; taken,
+    # the player doubles again at once, so that the game is for the match.
+    assert take_point(race(4, (0, 2)), 1, 1) == pytest.approx(0.1856)
+
+
+def test_the_crawford_game_and_those_after_it_have_their_own_chances() -> None:
+    for part, before in ((CRAWFORD, 0.7508), (AFTER_CRAWFORD, 1 - 0.3226)):
+        opening = race(3, (2, 0), roller=0, part=part)
+        assert chance(opening, 0.9) == pytest.approx(before)
+        assert chance_after(race(3, (2, 0), part=part), 1, -1) == pytest.approx(1 - 0.4880)
+    # Nobody doubles in the Crawford game: the chance is linear.
+    crawford = race(3, (2, 0), part=CRAWFORD)
+    assert chance(crawford, 0.3) == pytest.approx(0.3 + 0.7 * (1 - 0.4880))
+
+
+def test_the_player_behind_doubles_after_the_crawford_game() -> None:
+    """At 2 points of 3 against 1, the leader drops for 0.5, or takes for the share of games."""
+    for leads in (race(3, (2, 1), part=AFTER_CRAWFORD), race(3, (2, 1), 2, 2, AFTER_CRAWFORD)):
+        for share in (0.2, 0.5, 0.6, 0.9):
+            assert chance(leads, share) == pytest.approx(max(0.5, share))
+    # Who has decided to roll instead has lost by it.
+    assert chance(race(3, (2, 1), 2, part=AFTER_CRAWFORD), 0.6) > 0.6
+    # At 2 against 2, nobody doubles.
+    assert chance(race(3, (2, 2), part=AFTER_CRAWFORD), 0.3) == pytest.approx(0.3)
+
+
+def test_both_players_have_the_same_chances_in_exchanged_positions() -> None:
+    draw = random.Random(7)
+    for _ in range(100):
+        points = draw.randint(2, 9)
+        scores = draw.randrange(points), draw.randrange(points)
+        part, share = draw.randrange(3), draw.random()
+        if part == BEFORE_CRAWFORD and points - 1 in scores:
+            continue
+        roller = draw.choice((1, 2))
+        board = race(points, scores, roller, draw.choice((0, roller)), part)
+        mover = int(board[0])
+        turned = race(points, scores[::-1], 3 - roller, 3 - mover if mover else 0, part)
+        assert chance(board, share) == pytest.approx(1 - chance(turned, 1 - share))
+        assert chance(board, share) >= chance(board, share - 0.1) - 1e-9
+
+
+def test_a_single_game_has_the_chance_of_the_net() -> None:
+    game = backgammon()
+    assert [in_match(game.board(game.initial_state()), each) for each in (-0.3, 0.7)] == [-0.3, 0.7]
