@@ -20,7 +20,7 @@ from playout.players.core.cells import random_positions
 from playout.players.core.rules import interpreted_rules, rules_of
 from playout.players.engines.engine_server import LocalMatch
 from playout.players.nets.encoding import Encoding
-from playout.players.training import TrainingError, settings
+from playout.players.training import TrainingError, evaluation_loop, settings
 from support.documents import program
 from support.scale import repetitions
 from support.variants import CHANCE, every_game
@@ -213,6 +213,13 @@ def test_what_has_no_dice_refuses_games_with_chance(spec: str) -> None:
         assert told in str(caught.value)
     with pytest.raises(TrainingError, match="trains no nets of games with chance"):
         settings.parse(f"game = '{spec}'", "here")
+
+
+def test_no_evaluation_of_a_match_is_learned() -> None:
+    """The net does not see the score."""
+    match = settings.parse("game = 'backgammon(points=3)'\nkind = 'evaluation'", "here")
+    with pytest.raises(TrainingError, match="learn that one: playout-train new backgammon DIR"):
+        evaluation_loop.size(match)
 
 
 def test_a_state_with_nature_to_move_is_refused_without_chance() -> None:
