@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,13 +204,13 @@ class GitRepository:
             env=environment,
         ) as process:
             assert process.stdout
+            until = time.monotonic() + _LONGEST_S
             late = threading.Timer(_LONGEST_S, process.kill)
             late.start()
             found = process.stdout.read(_LONGEST_LIST)
-            is_late = not late.is_alive()
             late.cancel()
             process.kill()
-        if is_late:
+        if time.monotonic() >= until:  # the list may be incomplete
             raise SourceError(_LATE.format(_LONGEST_S))
         lines = found.split(b"\0")[:-1]
         if len(lines) > MOST_FILES or len(found) == _LONGEST_LIST:

@@ -325,8 +325,8 @@ _REMEDIES = {
     "Invalid hex value": " (within single quotes, a backslash is itself)",
     "Unescaped '\\' in a string": " (within single quotes, a backslash is itself)",
 }
-#: Quotation marks of word processors.
-_CURLY = re.compile("[\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb]")
+#: A quotation mark of word processors before the first straight one; behind it, it may be text.
+_CURLY = re.compile("[^\"'#]*?([\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb])")
 _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
@@ -389,8 +389,8 @@ def _located(error: str, text: str) -> str:
 
 def _remedy(error: str, line: str) -> str:
     """Return what is probably wrong with a line, in brackets; "" if that is not known."""
-    if curly := _CURLY.search(line):
-        return f" (a straight quotation mark is expected, not {curly[0]})"
+    if curly := _CURLY.match(line):
+        return f" (a straight quotation mark is expected, not {curly[1]})"
     if hidden := next((each for each in line if not each.isprintable() and each != "\t"), ""):
         return f" (the line has the invisible character U+{ord(hidden):04X})"
     return next((text for start, text in _REMEDIES.items() if error.startswith(start)), "")

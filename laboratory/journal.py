@@ -86,11 +86,14 @@ class Journal:
 
     def place(self, trial: VersionTest) -> Path:
         """Return the folder of a test."""
-        return self.folder / "tests" / f"{trial.number:06}"
+        return self._place(trial.number)
+
+    def _place(self, number: int) -> Path:
+        return self.folder / "tests" / f"{number:06}"
 
     def remove_matches(self, number: int) -> None:
         """Remove the matches of a test, which cannot go on then. Its verdict stays."""
-        place = self.folder / "tests" / f"{number:06}"
+        place = self._place(number)
         if (place / MATCHES).exists():
             (place / _REMOVED).touch()  # first: no pair is played again
             shutil.rmtree((place / MATCHES).with_suffix(".logs"), ignore_errors=True)

@@ -167,7 +167,10 @@ class QueueHost:
         self._count(now)
         if self._terms.keep_days and now > self._remove_at:
             self._remove_at = now + _REMOVE_S
-            self.queue.remove_matches(self._terms.keep_days * DAY_S, self._runs)
+            try:
+                self.queue.remove_matches(self._terms.keep_days * DAY_S, self._runs)
+            except OSError as error:
+                _log.error("old matches cannot be removed: {error}", error=error)
         first = {
             account: test
             for account, test in self.queue.first_of_authors().items()

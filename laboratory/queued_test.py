@@ -189,17 +189,18 @@ class _Run:
 
         It is not played again, as that would be one more try at the same level.
         """
-        before = f"an earlier test of these versions was {trial.summary}"
-        removed = f"{before}; its matches were removed"
         if trial.state not in _STATES:
-            raise TrialStopped(removed)
+            raise TrialStopped(
+                "the matches of an earlier test of these versions were removed before its verdict: "
+                "hand in a changed version"
+            )
         self._tell(
             _STATES[trial.state],
             trial=trial.number,
             tried=trial.tried,
             pairs=trial.pairs,
             winner=trial.winner,
-            verdict=removed,
+            verdict=f"{trial.summary} in an earlier test, whose matches were removed",
         )
 
     def stopped(self, reason: str) -> None:
@@ -346,7 +347,7 @@ def too_many_faults(ledger: Ledger, most: float) -> str:
 
 def _why_late(ledger: Ledger) -> str:
     """Return the clock of a test and the load of the machine, for losses on time."""
-    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1  # this process is kept to some cores
     return (
         f"; its clock is {ledger.spec.clock}, and the load of this machine is {load:.1f} on "
         f"{counted(cores, 'core')}"

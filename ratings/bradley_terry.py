@@ -305,9 +305,9 @@ def _maximum(model: _Model) -> Floats:
 
 def _superiority(ratings: Floats, covariance: Floats) -> Floats:
     """For each two players, the probability that the first is stronger; 1/2 on the diagonal."""
-    players = len(ratings)
     from scipy.special import ndtr
 
+    players = len(ratings)
     within = covariance[:players, :players]
     each = np.diag(within)
     variance = each[:, np.newaxis] + each - 2 * within

@@ -312,11 +312,11 @@ class LadderState:
         """Use the solution of the last problem."""
         indices, matches = self._asked
         self._rated = _Rated(indices, ratings, matches)
-        measured = ratings.without_luck
+        measured, known = ratings.without_luck, {each for both in self._measured for each in both}
         for position, index in enumerate(indices):
             entry = self.entries[index]
             entry.rating, entry.error = ratings.elo[position], ratings.error[position]
-            if measured:
+            if measured and index in known:
                 entry.without_luck = measured.elo[position], measured.error[position]
 
     def take_points(self) -> list[LadderEntry]:

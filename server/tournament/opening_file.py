@@ -6,7 +6,6 @@ Each kind has a reader that finds the written moves; `read` plays them.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -498,13 +497,15 @@ def read_psq(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
         board = f"{view.columns}x{view.rows}"
         yield BadOpening(first + 1, f"expected 'Piskvorky {board}, ', not {lines[first][:50]!r}")
     else:
-        found = map(_PSQ_MOVE.fullmatch, lines[first + 1 :])
-        moves = tuple(
-            WrittenMove(number, square_name(int(each[2]) - 1, int(each[1]) - 1))
-            for number, each in enumerate(itertools.takewhile(bool, found), start=first + 2)
-            if each
-        )
-        yield WrittenOpening(first + 1, moves, _named)
+        moves: list[WrittenMove] = []
+        for number, line in enumerate(lines[first + 1 :], start=first + 2):
+            if not (found := _PSQ_MOVE.fullmatch(line)):
+                break
+            column, row = int(found[1]) - 1, int(found[2]) - 1
+            word = square_name(row, column) if column < view.columns else line
+            moves.append(WrittenMove(number, word))
+        if moves:
+            yield WrittenOpening(first + 1, tuple(moves), _named)
 
 
 # Positions in FEN and EPD: one on each line, an opening without moves.
@@ -516,6 +517,8 @@ _POSITION = re.compile(
     r"[1-9A-Za-z*]+(?:/[1-9A-Za-z*]+){3,}\s+[wb]\b.*|[WB]:[WB].*:[WB].*", re.IGNORECASE
 )
 _FIELDS = re.compile(r"(\S+\s+[wb]\s+\S+\s+\S+)(?:\s+([0-9]+))?(?:\s+([0-9]+))?(.*)", re.IGNORECASE)
+#: A position of FEN and moves from there, as UCI writes them; an operation of EPD is a text.
+_WITH_MOVES = re.compile(r'([^";]*) moves ([^";]*)')
 _QUIET, _MOVE_NUMBER = (
     re.compile(rf"(?:^|[\s;]){name}\s+\"?([0-9]+)\"?\s*(?:;|$)") for name in ("hmvc", "fmvn")
 )
@@ -530,7 +533,8 @@ def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpenin
         if not _POSITION.match(written):
             yield BadOpening(number, f"expected a position in FEN or EPD, not {written[:50]!r}")
             continue
-        position, _, names = written.partition(" moves ")
+        found = _WITH_MOVES.fullmatch(written)
+        position, names = found.groups() if found else (written, "")
         moves = tuple(WrittenMove(number, name) for name in names.split())
         yield WrittenOpening(number, moves, _named, fen=_fen(position))
 
@@ -630,7 +634,7 @@ def pasted(text: str, game: Game, most: int) -> tuple[Game, tuple[int, ...]]:
             opening, _ = _played(written, game, most)
             return _begun(written, game)[0], opening.actions
         except BadOpening as error:
-            fault = error if fault.line and reader is readers[0] else fault
+            fault = error if reader is readers[0] else fault
     raise fault
 
 

@@ -216,9 +216,9 @@ def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str
     for each, count in Counter(owners).items():
         addresses.setdefault(each[0], {})[each] = count
     left: dict[tuple[str, str], int] = {}
-    parts = take_turns([sum(persons.values()) for persons in addresses.values()], most)
+    parts = _take_turns([sum(persons.values()) for persons in addresses.values()], most)
     for persons, part in zip(addresses.values(), parts, strict=True):
-        left.update(zip(persons, take_turns(list(persons.values()), part), strict=True))
+        left.update(zip(persons, _take_turns(list(persons.values()), part), strict=True))
     chosen = []
     for thing, each in zip(listed, owners, strict=True):
         if left[each]:
@@ -227,7 +227,7 @@ def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str
     return chosen
 
 
-def take_turns(counts: Sequence[int], most: int) -> list[int]:
+def _take_turns(counts: Sequence[int], most: int) -> list[int]:
     """Return how many things each one gets if all take turns until `most` things are given.
 
     `counts`: how many things there are for each.

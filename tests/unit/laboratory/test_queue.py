@@ -123,9 +123,9 @@ def test_a_test_without_its_matches_has_the_verdict_of_before() -> None:
     run._tell_again(trial)
     (news,) = told
     assert (news.state, news.result.pairs, news.result.tried) == ("not stronger", 50, 2)
-    text = "an earlier test of these versions was not stronger; its matches were removed"
+    text = "not stronger in an earlier test, whose matches were removed"
     assert news.result.verdict == text
-    with pytest.raises(TrialStopped, match="was open; its matches were removed"):
+    with pytest.raises(TrialStopped, match="before its verdict: hand in a changed version"):
         run._tell_again(structs.replace(trial, state="open"))
 
 

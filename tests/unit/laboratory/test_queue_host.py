@@ -95,6 +95,11 @@ def test_faults_of_the_disk_and_of_the_file_of_the_queue_stop_no_test(
     host.queue.folder = tmp_path
     host.step()
     assert host.turns() == {1: 1}
+    host._terms = QueueTerms(turn_s=TURN_S, keep_days=1)
+    untyped: Any = host.queue
+    untyped.remove_matches = lambda *_: (tmp_path / "missing" / "removed").touch()
+    host.step()
+    assert host.turns() == {1: 1}
     host._file = tmp_path / "lab.toml"
     host._file.write_text("games = 3")
     for _ in range(5):

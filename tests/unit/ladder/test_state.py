@@ -11,6 +11,7 @@ from playout.server.ladder.state import (
     LadderState,
     OwedMatch,
     StoredLadder,
+    StoredLuck,
     StoredResult,
     restore_ladder,
 )
@@ -53,6 +54,13 @@ def test_ratings_average_zero_and_order_the_players() -> None:
 def test_nothing_is_rated_again_without_a_new_result() -> None:
     ladder = rated(played((ANN, BOB, 1)))
     assert ladder.problem() is None
+
+
+def test_the_rating_without_luck_needs_a_match_whose_luck_is_known() -> None:
+    ladder = played((ANN, BOB, 1), (NEW, BOB, 1))
+    ladder.count_luck(StoredLuck((ANN, BOB), 1, 0.4))
+    known = {each.player: bool(each.without_luck) for each in rated(ladder).entries}
+    assert known == {ANN: True, BOB: True, NEW: False}
 
 
 def test_a_new_version_starts_with_the_rating_of_the_one_before() -> None:

@@ -399,6 +399,7 @@ def test_a_position_that_the_game_refuses_is_an_error(line: str, game: str, told
     ("game", "text", "told"),
     [
         ("gomoku(size=15)", "Piskvorky 20x20, 11:11, 0\n8,8,1", "expected 'Piskvorky 15x15, '"),
+        ("gomoku(size=15)", "Piskvorky 15x15, 11:11, 0\n30,8,1", "'30,8,1' is not legal"),
         ("othello", "Piskvorky 8x8, 11:11, 0\n3,3,1", "a record of five in a row"),
         ("othello", f"(;GM[Othello]BO[8 {GGF[:-1]}O *]B[F5])", "BO sets up a position"),
         ("chess", f"{PLACED} 0 1 moves e1e8", "'e1e8' is not legal"),
@@ -459,7 +460,8 @@ def test_arbitrary_files_of_any_game_give_openings_or_errors(
 @pytest.mark.parametrize("name", ["book.epd", "book.fen", "book.txt"])
 def test_positions_may_follow_comments(name: str) -> None:
     line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq -"
-    (found,) = opening_file.read(name, f'# a book\n\n{line} id "1";\n', games.load("chess"))
+    operations = 'id "1"; c0 "Black moves first";'
+    (found,) = opening_file.read(name, f"# a book\n\n{line} {operations}\n", games.load("chess"))
     assert found == (3, PlayableOpening((), f"{line} 0 1"))
 
 

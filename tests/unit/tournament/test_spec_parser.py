@@ -174,6 +174,11 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
             "1: Invalid value (a straight quotation mark is expected, not \u201c)",
         ),
         (
+            '"uct against rave"',
+            '"the bot\u2019s match',
+            "1: Illegal character '\\n' (the quotes are not closed)",
+        ),
+        (
             "seed = 7",
             "seed\u00a0= 7",
             "7: Expected '=' after a key in a key/value pair (the line has the invisible character "
