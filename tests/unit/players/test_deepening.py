@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 from playout import games
-from playout.games import Position
+from playout.games import Position, State
 from playout.players import Info, Limit
 from playout.players.depth_first.deepening import DeepeningSearch
 
@@ -35,6 +35,9 @@ class CountingSearch(DeepeningSearch):
 
     def _stop(self) -> None:
         self.stopped = True
+
+    def _line(self, state: State, action: int) -> Iterator[int]:
+        yield action
 
     def _info(self, position: Position, seconds: float) -> Info:
         return Info(self.step, seconds, depth=self.step // 2, pv=(position.legal_actions[0],))
