@@ -84,15 +84,12 @@ def log_in(name: str, server: ServerAddress) -> None:
     file = TokenFile(user_data_path("playout"), lambda text: click.echo(text, err=True))
     try:
         file.prepare()
-        token = _token(server, LogIn(id="log_in", name=name, secret=secret, software=_software()))
+        program = software("playout-player")
+        token = _token(server, LogIn(id="log_in", name=name, secret=secret, software=program))
         file.keep(f"{server.host}:{server.port}", name, token)
     except TokenError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{name} is logged in at {server}; the token is in {file.path}.")
-
-
-def _software() -> str:
-    return software("playout-player")
 
 
 def _token(server: ServerAddress, request: LogIn) -> str:

@@ -255,6 +255,13 @@ def test_a_pasted_position_is_analysed(page: Page) -> None:
     field.fill("b2 b9")
     page.get_by_role("button", name="Show it").click()
     expect(page.get_by_text("tic_tac_toe, move 2: 'b9' is not legal here")).to_be_visible()
+    page.locator("#own-game").select_option("backgammon")
+    field.fill("")
+    page.get_by_role("button", name="Show it").click()
+    page.locator("#choices").get_by_role("button", name="31").click()  # nature rolls first
+    expect(page.locator(".variations")).to_have_text("1 3-1:")
+    expect(page.locator("#rolls")).to_be_hidden()
+    page.goto("/analysis?game=tic_tac_toe")
     field.fill("1. b2 a1\n2. c1")
     page.get_by_role("button", name="Show it").click()
     expect(page.locator("#moves > li")).to_have_text(["1b2", "2a1", "3c1"])

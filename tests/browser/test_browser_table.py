@@ -579,7 +579,7 @@ def test_the_cube_of_a_match_is_drawn_and_its_decisions_are_buttons(page: Page) 
     game = games.load("backgammon(points=3)")
     page.goto("/games")
     board = page.locator("#dice-board")
-    cube = board.locator(".cube")
+    cube = board.locator(":is(.cube, .offered-cube)")
     opened = Position(game, (2,))  # 3-1 of player 1
     begun = opened.play(opened.legal_actions[0])
     heights = []
@@ -593,7 +593,7 @@ def test_the_cube_of_a_match_is_drawn_and_its_decisions_are_buttons(page: Page) 
         heights.append(cube.bounding_box())
         board.get_by_role("button", name=chosen).click()
         expect(board).to_have_attribute("data-chosen", chosen.lower())
-    expect(board.locator(".cube.is-offered")).to_have_count(1)
+    expect(board.locator(".offered-cube")).to_have_count(1)
     middle, offered = heights
     assert middle
     assert offered
@@ -601,8 +601,8 @@ def test_the_cube_of_a_match_is_drawn_and_its_decisions_are_buttons(page: Page) 
     taken = begun.play(DOUBLE).play(TAKE)
     assert taken.rolled(lambda n: 0).state[38] == 1
     page.evaluate(DICE, shown(taken.rolled(lambda n: 0)))
-    expect(board.locator(".cube")).to_have_count(1)
-    expect(board.locator(".cube.is-offered")).to_have_count(0)
+    expect(cube).to_have_count(1)
+    expect(board.locator(".offered-cube")).to_have_count(0)
 
 
 def shown(position: Position) -> dict[str, object]:

@@ -9,7 +9,7 @@ from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, WebSocketRoute, expect
 
 from support.browser import (
     BrowserSite,
@@ -22,6 +22,7 @@ from support.browser import (
 )
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
+from support.waiting import wait_until
 
 #: As long as a name may be. It must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
@@ -213,6 +214,37 @@ def test_an_earlier_position_stays_shown_while_the_match_goes_on(
         two_clients.finish()
         expect(page.locator("#status")).to_contain_text("won")
         assert shown_ply(page) == len(WON)
+
+
+def test_moves_that_come_while_the_match_is_loaded_anew_are_announced_once(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page = people.come()
+    heard: list[str | bytes] = []
+    held: list[tuple[Route, APIResponse]] = []
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        two_clients = TwoClients(first, second)
+
+        def connect(socket: WebSocketRoute) -> None:
+            if not two_clients.ply:
+                two_clients.play(1)  # a move that the page does not have
+            socket.connect_to_server().on_message(
+                lambda said: (socket.send(said), heard.append(said))
+            )
+
+        page.route_web_socket("**/socket", connect)
+        address = f"/matches/{two_clients.match}"
+        page.route(f"**/api{address}", lambda route: held.append((route, route.fetch())), times=1)
+        page.goto(address)
+        wait_until(lambda: page.title() and held)  # the test is the network
+        two_clients.play(1)
+        wait_until(lambda: page.title() and any('"update"' in str(each) for each in heard))
+        ((route, response),) = held
+        route.fulfill(response=response)
+        announced = page.locator("#announcer p")
+        expect(announced).to_have_text([re.compile(" plays a1"), re.compile(" plays a2")])
+        two_clients.play(1)
+        expect(announced).to_have_count(3)
 
 
 def test_hostile_names_are_text_everywhere(people: BrowserUsers, site: BrowserSite) -> None:

@@ -102,6 +102,34 @@ test("variations are written behind the moves that they replace, promoted and de
   assert.equal(written(-2), "");
 });
 
+test("a tree follows a match that goes on or is taken back", () => {
+  const record = { id: "m", last: 1, positions: OPENING.slice(0, 2) };
+  const tree = new VariationTree(record);
+  const lines = () => tree.nodes.map((_, at) => tree.lineTo(at));
+  tree.add(1, [OPENING[2], OPENING[3], moved(7, 2, "Nc6")]);
+  tree.add(1, [moved(4, 2, "c5")]);
+  record.positions = OPENING;
+  record.last = 3;
+  tree.follow();
+  assert.deepEqual(lines(), [{ ply: 3, moves: [7] }, { ply: 1, moves: [4] }]);
+  record.positions = OPENING.slice(0, 2);
+  record.last = 1;
+  tree.follow();
+  assert.deepEqual(lines(), [{ ply: 1, moves: [4] }]);
+});
+
+test("of what a browser has kept, a damaged value or another kind counts as none", () => {
+  const record = { id: "m", last: 0, positions: [{}] };
+  try {
+    for (const kept of ["[", "null", "7", "{}", "[null]", '[{"parent": 0, "name": "e4"}]', '[{"parent": -1}]']) {
+      globalThis.localStorage = { getItem: () => kept };
+      assert.deepEqual(new VariationTree(record).nodes, []);
+    }
+  } finally {
+    delete globalThis.localStorage;
+  }
+});
+
 // Clocks.
 
 const timeControl = (main_s, increment_s, periods, period_s) => ({

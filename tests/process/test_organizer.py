@@ -167,7 +167,9 @@ def test_a_server_that_cannot_be_trusted_is_told_nothing(
         (("--ca", ca), "certificate is not for '127.0.0.1'"),
     ):
         words = (*server.asked_by("Zoe"), *options)
-        code, said = _organize(spec_folder / "SPEC.toml", *words, token=server.tokens["Zoe"])
+        code, said = _organize(
+            spec_folder / "SPEC.toml", *words, token=server.tokens["Zoe"], patience_s=4.0
+        )
         assert code == 1
         assert told in said
         assert "Traceback" not in said

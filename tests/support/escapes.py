@@ -108,7 +108,8 @@ _UNIX = "socket.socket(socket.AF_UNIX).connect(%s)"
 _PARENT = """
 parent = os.getppid()
 os.kill(parent, signal.SIGKILL)
-end = time.monotonic() + s['patience_s'] + 1
+# In a sandbox, the parent does not end, however long one waits.
+end = time.monotonic() + (1 if s['patience_s'] else 60)
 while os.getppid() == parent:
     assert time.monotonic() < end
 """

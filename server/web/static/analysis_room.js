@@ -5,7 +5,7 @@
 import { html } from "./elements.js";
 import { percent, rollText } from "./match_text.js";
 import { reveal } from "./move_list.js";
-import { read, write } from "./storage.js";
+import { readJson, write } from "./storage.js";
 import { gettext } from "./texts.js";
 
 /** Nodes are {parent, action, name, player}; `parent` is the number of a node, or -1 - ply for the
@@ -19,7 +19,19 @@ export class VariationTree {
     this.#record = record;
     const moves = record.positions.slice(1).map(({ action }) => action);
     this.#key = `variations ${record.id || `${record.game} ${moves.join()}`}`;
-    this.nodes = JSON.parse(read(this.#key) ?? "[]");
+    this.nodes = readJson(this.#key, []);
+    if (!this.nodes.every((node, at) => node?.parent < at && "name" in node)) this.nodes = [];
+  }
+
+  /** Follow the match: its own moves are no variations, and positions that were taken back have none. */
+  follow() {
+    const { last, positions } = this.#record;
+    const isPlayed = ({ parent, action }) => parent < 0 && positions[-parent]?.action === action;
+    for (let at; (at = this.nodes.findIndex(isPlayed)) >= 0; this.remove(at)) {
+      const place = this.nodes[at].parent - 1;
+      this.nodes = this.nodes.map((node) => (node.parent === at ? { ...node, parent: place } : node));
+    }
+    for (let at; (at = this.nodes.findIndex(({ parent }) => -1 - parent > last)) >= 0;) this.remove(at);
   }
 
   /** Add a line of positions after the first `ply` moves, unless it is there. Returns the number of its
@@ -142,6 +154,9 @@ export class AnalysisRoom {
   /** The page shows the position after `ply` moves of the match and the tried ones, which are added. */
   show(ply) {
     this.#showBar(ply);
+    const { nodes } = this.#tree;
+    this.#tree.follow();
+    if (nodes !== this.#tree.nodes) this.#at = -1 - ply; // they have other numbers
     const line = this.#study.moves.length ? this.#study.line : [];
     if (line) this.#at = this.#tree.add(ply, line);
     for (const id of ["promote", "delete-line"]) this.#part(id).disabled = this.#at < 0;
@@ -149,7 +164,7 @@ export class AnalysisRoom {
     if (key === this.#drawn) return;
     this.#drawn = key;
     const list = this.#part("moves");
-    const hadFocus = document.activeElement?.closest(".variations") !== null;
+    const hadFocus = Boolean(document.activeElement?.closest(".variations"));
     for (const each of list.querySelectorAll(".variations")) each.remove();
     const parents = new Set(this.#tree.nodes.map(({ parent }) => parent).filter((parent) => parent < 0));
     for (const parent of [...parents].toSorted((one, other) => one - other)) {

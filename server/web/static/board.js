@@ -362,6 +362,7 @@ export class BoardView {
     }
     const named = geometry === "hex" ? [] : this.#board.cell_labels;
     (named ?? []).forEach((text, cell) => {
+      if (isStore(this.#board, cell)) return; // its form says it
       const [x, y] = this.#centre(cell);
       const place = { x: x - 19, y: y - 19 + size * 0.75, "font-size": size };
       labels.append(svg("text", { class: "in-cell", ...place }, text));

@@ -36,7 +36,7 @@ export function showCaptures(place, { material, piece, surface }, first, now, pl
     lead > 0 && gettext("ahead by %(number)s", { number: lead }),
   ];
   const text = words.filter(Boolean).join(gettext("; "));
-  if (place.dataset.shown === text) return;
+  if ((place.dataset.shown ?? "") === text) return;
   place.dataset.shown = text;
   const draw = (kind) =>
     svg("svg", { viewBox: "-20 -20 40 40", class: `board is-${surface}` }, pieceOf(piece, `${3 - player} ${kind}`));
@@ -46,7 +46,7 @@ export function showCaptures(place, { material, piece, surface }, first, now, pl
     return group(...Array.from({ length: count }, () => draw(kind)));
   });
   if (lead > 0) groups.unshift(group(`+${lead}`));
-  place.replaceChildren(html("span", { class: "visually-hidden" }, text), ...groups);
+  place.replaceChildren(...(text ? [html("span", { class: "visually-hidden" }, text)] : []), ...groups);
 }
 
 function countOf({ cells, kinds }, owner, kind) {

@@ -60,7 +60,7 @@ function cube([number, player], { columns, placeOf }) {
   const face = svg("rect", { class: "face", x: -CUBE / 2, y: -CUBE / 2, width: CUBE, height: CUBE, rx: 4 });
   const text = svg("text", { class: "die-number", y: CUBE * 0.2, "font-size": CUBE * 0.55 }, String(number));
   const place = `translate(${(columns / 2 - 0.5) * CELL} ${POINT + DICE_ROOM / 2 + away})`;
-  return svg("g", { class: player < 0 ? "cube is-offered" : "cube", transform: place }, face, text);
+  return svg("g", { class: player < 0 ? "offered-cube" : "cube", transform: place }, face, text);
 }
 
 /** The points as triangles of two colours, the bar and the trays. */

@@ -2,7 +2,7 @@
 
 import "./dice_boards.js";
 import { html } from "./elements.js";
-import { read, write } from "./storage.js";
+import { readJson, write } from "./storage.js";
 import { newBoard } from "./text_board.js";
 import { ngettext, told } from "./texts.js";
 import { partsOfSpec } from "./wording.js";
@@ -13,7 +13,6 @@ const find = (id) => document.getElementById(id);
 const RECENT = 8;
 
 const nameOf = (tile) => tile.querySelector("input").value;
-const namesIn = (key) => JSON.parse(read(key) ?? "[]");
 
 export class GameChoice {
   #choices = find("new-games");
@@ -21,8 +20,8 @@ export class GameChoice {
   /** The value of the button of a group, "" for all games. */
   #group = "";
   /** Names of games that the browser keeps. */
-  #recent = namesIn("recent-games");
-  #favourites = namesIn("favourite-games");
+  #recent = readJson("recent-games", []);
+  #favourites = readJson("favourite-games", []);
 
   /** `games`: the name, description and parameters of each; `onPlay` is called for a match at once. */
   constructor(games, onPlay) {

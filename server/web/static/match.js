@@ -164,6 +164,7 @@ class MatchPage {
     const { AnalysisRoom } = await import("./analysis_room.js");
     this.#room = new AnalysisRoom(part, this.#record, this.#study, (ply, moves) => {
       this.#browser.go(ply);
+      this.#setClocks();
       this.#study.open(ply, moves);
     });
     this.#show();
@@ -634,7 +635,7 @@ class MatchPage {
   /** The luck of a finished match, and of the roll that led to a position. */
   #showLuck(ply) {
     const record = this.#record;
-    part("rolls").hidden = !record.over;
+    part("rolls").hidden = !record.result || !record.id;
     part("luck").hidden = record.luck === null;
     part("luck").querySelectorAll("strong").forEach((each, at) => {
       if (record.luck !== null) setText(each, luckText(at ? -record.luck : record.luck));
@@ -702,12 +703,12 @@ class MatchPage {
 
   /** Announce the moves after position `known`, which came with the whole match. */
   async #announceMissed(known) {
-    const positions = this.#record.positions.slice(known + 1);
-    const starts = positions.flatMap(({ player }, at) => (player ? [at] : [])).slice(-ANNOUNCED);
+    const positions = this.#record.positions.slice(known);
+    const starts = positions.flatMap(({ player }, at) => (at && player ? [at] : [])).slice(-ANNOUNCED);
     for (const [number, at] of starts.entries()) {
       const views = positions.slice(at, starts[number + 1]).map(({ view }) => view);
       const event = { player: positions[at].player, view: views.at(-1), views: views.slice(0, -1) };
-      await this.#announceMove(event, this.#record.positions[known + at].view, number === starts.length - 1);
+      await this.#announceMove(event, positions[at - 1].view, number === starts.length - 1);
     }
   }
 

@@ -66,7 +66,7 @@ export class MatchRecord {
   /** Does the server still measure the luck of this match, which is over? */
   get awaitsLuck() {
     if (this.rolls !== null) return this.#isLuckAwaited;
-    return this.over && Boolean(this.board?.has_chance && this.result.winner);
+    return Boolean(this.id && this.result?.winner && this.board?.has_chance);
   }
 
   /** Do the players mark dead stones? */

@@ -45,6 +45,7 @@ export function parseMove(text, legalMoves) {
 /** The player to move, or the result. */
 export function statusText({ players, seat, toMove, result, isCounting, mustPass }) {
   if (result) return resultText(result, players, seat);
+  if (!toMove) return ""; // own moves without a match, before a roll
   if (isCounting && toMove === seat) return gettext("Mark dead stones, then accept");
   if (isCounting) return gettext("%(name)s marks dead stones", { name: players[toMove - 1] });
   if (toMove === seat && mustPass) return gettext("You cannot move");

@@ -4,7 +4,7 @@ import { FriendLink } from "./friend_link.js";
 import { GameChoice } from "./game_choice.js";
 import { sentence } from "./match_text.js";
 import { OpponentChoice } from "./opponent_choice.js";
-import { read, write } from "./storage.js";
+import { readJson, write } from "./storage.js";
 import { gettext, listText } from "./texts.js";
 import { clockText, gameText, givesDays } from "./wording.js";
 
@@ -71,7 +71,7 @@ export class NewMatchForm {
   /** What the address of the page names; without an address, what was chosen last. */
   #wanted() {
     const named = Object.fromEntries(new URLSearchParams(location.search));
-    const { bot, opponent, ...terms } = JSON.parse(read(KEPT) ?? "{}");
+    const { bot, opponent, ...terms } = readJson(KEPT, {});
     const isNamed = ["bot", "level", "opponent"].some((key) => key in named);
     return { ...terms, ...(isNamed ? {} : { bot, opponent }), ...named };
   }

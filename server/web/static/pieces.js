@@ -65,7 +65,7 @@ export function piece(style, value) {
 /** The angle between seeds that lie around the middle of a pit without gaps, in radians. */
 const GOLDEN_ANGLE = 2.39996;
 
-/** The seeds in a pit, as dots and as a number below them; a store is twice as high. */
+/** The seeds in a pit, as dots and as a number: at the end of a store, otherwise in the corner of the cell. */
 function seeds(owner, count, isStore) {
   const [r, height] = [count > 24 ? 1.3 : 2.1, isStore ? 2.3 : 1];
   const dots = Array.from({ length: count }, (_, at) => {
@@ -73,7 +73,7 @@ function seeds(owner, count, isStore) {
     const [x, y] = [away * Math.cos(at * GOLDEN_ANGLE), height * away * Math.sin(at * GOLDEN_ANGLE)];
     return `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0-${2 * r} 0z`;
   });
-  const number = svg("text", { class: `piece-number ${owner}`, y: isStore ? 39 : 19 }, String(count));
+  const number = svg("text", { class: `piece-number ${owner}`, ...(isStore ? { y: 33 } : { x: 13.5, y: 19 }) }, String(count));
   return svg("g", { class: owner }, svg("path", { class: "seeds", d: dots.join("") }), number);
 }
 

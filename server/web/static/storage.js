@@ -9,6 +9,16 @@ export function read(key) {
   }
 }
 
+/** The list or the object that is kept as JSON; `usual` if there is none, or another value. */
+export function readJson(key, usual) {
+  try {
+    const found = JSON.parse(read(key));
+    return found?.constructor === usual.constructor ? found : usual;
+  } catch {
+    return usual;
+  }
+}
+
 /** Keep a value, a text. */
 export function write(key, value) {
   try {

@@ -17,9 +17,9 @@ const [LINE, ARROWS] = [10, 3];
  * Fills the part "study" of a page. `part(id)` is an element of the page, `search` the query of its
  * address.
  *
- * hooks: tries (whether moves are tried at once), connect() (returns the connection to the server), onChange() (another position is to be
- * shown), onJudged(analysis) (win rates have changed), onAnswer() (`rate` may have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
- * (the board is to mark these).
+ * hooks: tries (whether moves are tried at once), connect() (returns the connection to the server),
+ * onChange() (another position is to be shown), onJudged(analysis) (win rates have changed), onAnswer() (`rate`
+ * may have changed), onPoint(cells), onHeat(shares) and onArrows(arrows) (the board is to mark these).
  */
 export class Study {
   #part;
