@@ -167,8 +167,8 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         )
     if not path.suffix:
         table.fault(
-            f"the file's name, {path.name!r}, must have an extension, as {path.name}.toml: the folder "
-            f"{path.name} beside it is for submissions"
+            f"the file's name, {path.name!r}, must have an extension, as {path.name}.toml: the "
+            f"folder {path.name} beside it is for submissions"
         )
     if path.stem in RESERVED:
         table.fault(f"the file's name, {path.stem!r}, is an address of the site: choose another")
