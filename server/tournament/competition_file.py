@@ -165,6 +165,11 @@ def _competition(table: TomlTable, path: Path) -> Competition:
             f"the file's name, {path.stem!r}, must be at most 32 letters a-z, digits, - and _: it "
             "is part of addresses"
         )
+    if not path.suffix:
+        table.fault(
+            f"the file's name, {path.name!r}, must have an extension, as {path.name}.toml: the "
+            f"folder {path.name} beside it is for submissions"
+        )
     if path.stem in RESERVED:
         table.fault(f"the file's name, {path.stem!r}, is an address of the site: choose another")
     opens = table.take("opens", _moment, _EARLIEST)

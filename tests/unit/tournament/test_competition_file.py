@@ -143,9 +143,15 @@ def test_a_fault_names_its_line(tmp_path: Path, before: str, after: str, fault: 
     assert all(line.startswith(f"{path}:") for line in str(raised.value).splitlines())
 
 
-def test_the_name_of_the_file_is_part_of_addresses(tmp_path: Path) -> None:
-    with pytest.raises(CompetitionFileError, match="must be at most 32 letters a-z"):
-        read(file_of(tmp_path, GOOD, "My Cup.toml"))
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("My Cup.toml", "must be at most 32 letters a-z"), ("cup", "have an extension, as cup.toml")],
+)
+def test_the_name_of_the_file_is_part_of_addresses_and_of_a_folder(
+    tmp_path: Path, name: str, fault: str
+) -> None:
+    with pytest.raises(CompetitionFileError, match=fault):
+        read(file_of(tmp_path, GOOD, name))
 
 
 @pytest.mark.parametrize(
