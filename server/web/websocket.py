@@ -173,7 +173,8 @@ class WebSocketConnection(StreamConnection, Protocol):
     def set_frame_limit(self, max_bytes: int) -> None:
         """Set the size limit of messages in bytes, after a hello was accepted."""
         self._max_bytes = max_bytes
-        if self._next_ping.active() and self._driver.is_playing(self):  # a page that goes on with a match
+        # A page continues its match with its hello.
+        if self._next_ping.active() and self._driver.is_playing(self):
             self._next_ping.reset(PLAYER_PING_S)
 
     def close(self, *, at_once: bool = False) -> None:
