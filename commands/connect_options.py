@@ -19,9 +19,8 @@ from platformdirs import user_data_path
 
 from playout.commands.identity import SavedAccount, TokenError, TokenFile, given_token
 from playout.commands.options import FiniteRange, combined, typed_option
-from playout.protocol.connection import ServerConnection, ServerListener
+from playout.protocol.connection import ServerConnection, ServerListener, TlsSettings
 from playout.protocol.endpoints import host_and_port, spelled
-from playout.protocol.tls import TlsSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -17,7 +17,7 @@ from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import EndTournament, Error, Event, Hello, Ok, Welcome
 from playout.server.cli.database_commands import opened
 from playout.server.model.records import Record, TournamentEnded, match_without_result
-from playout.server.organizer.commands.tournament_options import (
+from playout.server.organizer.commands import (
     database_option,
     remote_server_options,
 )
