@@ -194,10 +194,12 @@ class SessionManager:
             self.close(session.connection, now)
         self._reserved.pop(connection.number, None)
         session.connection = connection.number
-        for match_id in session.matches:
-            self._rooms.running[match_id].send_presence(session, now)
-        session.is_dormant = False
         session.network = network(connection.address)
+        for match_id in session.matches:
+            room = self._rooms.running[match_id]
+            room.send_presence(session, now)
+            self._rooms.update_share(room)
+        session.is_dormant = False
         connection.session = session
         rate = context.policy.messages_per_s
         connection.bucket = TokenBucket(rate, rate * BURST_S, now + context.epoch)
