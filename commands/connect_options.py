@@ -22,10 +22,9 @@ from playout.commands import signals
 from playout.commands.identity import SavedAccount, TokenError, TokenFile, given_token
 from playout.commands.options import FiniteRange, combined, typed_option
 from playout.commands.text import plain
-from playout.protocol.connection import ServerConnection, ServerListener
+from playout.protocol.connection import ServerConnection, ServerListener, TlsSettings
 from playout.protocol.endpoints import host_and_port, spelled
 from playout.protocol.messages import Error, Event, Hello, Request, Welcome
-from playout.protocol.tls import TlsSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -524,7 +524,7 @@ class MatchRoom:
         self._recount(now)
 
     def send_presence(self, session: Session, now: float) -> None:
-        """Send to the others that a player has lost its connection, or is back."""
+        """Send to the others whether a player is connected."""
         if (seat := self.seat_of(session)) is None:
             return
         others = [each for each in self.seats if each is not session and each.has_views]
@@ -539,16 +539,17 @@ class MatchRoom:
         seats: tuple[Seat, ...] = (1, 2)
         for seat in seats:
             player = self.seats[seat - 1]
-            if session.has_views and player is not session and player.connection is None:
+            if session.has_views and player is not session and player.is_away:
                 self._context.send_to(session, self._presence(seat, now))
 
     def _presence(self, seat: Seat, now: float) -> Presence:
         player = self.seats[seat - 1]
-        left_s = player.left_at + self._context.policy.reconnect_s - now
-        is_away = player.connection is None
-        is_limited = is_away and not self.waits_for(player)
+        ends_at = player.left_at if player.ends_at is None else player.ends_at
+        left_s = ends_at + self._context.policy.reconnect_s - now
+        is_limited = player.is_away and not self.waits_for(player)
         seconds = max(0.0, left_s) if is_limited else None
-        return Presence(match=self.match.id, player=seat, connected=not is_away, seconds=seconds)
+        connected = not player.is_away
+        return Presence(match=self.match.id, player=seat, connected=connected, seconds=seconds)
 
     def _recount(self, now: float) -> None:
         """Send the number of spectators within a few seconds, if it has changed."""

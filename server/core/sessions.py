@@ -44,6 +44,8 @@ class Session:
     network: str = ""
     #: When its connection was lost.
     left_at: float = 0.0
+    #: When its connection ends, because its client does not answer; None while it answers.
+    ends_at: float | None = None
     matches: set[str] = field(default_factory=set)
     #: The open seeks that stay open while it is not connected.
     lasting_seeks: set[str] = field(default_factory=set)
@@ -90,6 +92,11 @@ class Session:
     def has_views(self) -> bool:
         """Whether it is sent views: not if it plays many matches."""
         return self.hello.views and len(self.matches) <= MATCHES_WITH_VIEWS
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it has no connection, or its client does not answer."""
+        return self.connection is None or self.ends_at is not None
 
     @property
     def label(self) -> str:

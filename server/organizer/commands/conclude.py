@@ -13,7 +13,7 @@ from playout.commands.connect_options import ServerAddress
 from playout.protocol.messages import EndTournament
 from playout.server.cli.database_commands import opened
 from playout.server.model.records import Record, TournamentEnded, match_without_result
-from playout.server.organizer.commands.tournament_options import (
+from playout.server.organizer.commands import (
     database_option,
     remote_server_options,
 )

@@ -31,8 +31,7 @@ from playout.server.web.http import (
 from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import VARIES, render
-from playout.server.web.texts import Language
-from playout.server.web.wording import game_title
+from playout.server.web.texts import Language, game_title
 
 # The summary of the cluster on which the entrants of a tournament run.
 
