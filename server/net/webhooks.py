@@ -45,6 +45,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 600.0
 #: The number of events that are read at once.
 _EVENTS = 100
 
+#: The failures of the network, of the program and of the database.
+EXPECTED = (OSError, http.client.HTTPException, SQLAlchemyError)
+
 _log = Logger(namespace="server")
 
 
@@ -223,8 +226,7 @@ class Webhook:
                 _log.info("the webhook {url} takes events again", url=self._url)
             self._fault, self._pause_s = "", _FIRST_PAUSE_S
             return
-        expected = (OSError, http.client.HTTPException, SQLAlchemyError)
-        if not result.check(*expected):
+        if not result.check(*EXPECTED):
             _log.failure("the webhook {url} cannot be told", result, url=self._url)
         fault = beginning(plain(first_line(result.value or Exception())), 200)
         if fault != self._fault:
