@@ -45,8 +45,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 600.0
 #: The number of events that are read at once.
 _EVENTS = 100
 
-#: The failures of the network, of the program and of the database.
-EXPECTED = (OSError, http.client.HTTPException, SQLAlchemyError)
+#: The failures of the network, of the program and of the database; ValueError is for the address
+#: of a redirect.
+EXPECTED = (OSError, http.client.HTTPException, SQLAlchemyError, ValueError)
 
 _log = Logger(namespace="server")
 

@@ -843,6 +843,7 @@ _ANSWERS = [
     b"HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n\r\n"
     b'{"error": "the queue is full"}',
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    b"HTTP/1.1 409 Conflict\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}",
     b"HTTP/1.0 302 Found\r\nLocation: http://[::1/\r\n\r\n",
     b"HTTP/1.1 503 Later\r\nRetry-After: 5\r\nContent-Encoding: gzip\r\n\r\n",
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
@@ -1187,8 +1188,8 @@ _OTHERS = {
     "competition.toml": "competition.competition_command",
     "server.toml": "server.cli.server_options",
     "training.toml": "players.training.training_command",
-    "imported matches": "server.cli.export_commands server.cli.verify_command",
-    "certificates and keys": "protocol.tls",
+    "imported matches": "server.cli.export_commands",
+    "certificates and keys": "protocol.connection",
     "answers of engines: uci": "players.engines.uci_client",
     "commands to engines: gtp": "players.engines.gtp",
     "this program writes it": "bots.builder bots.python_bot commands.child commands.durable_files "
