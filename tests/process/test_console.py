@@ -51,7 +51,7 @@ def test_a_wait_for_the_players_of_a_test(capsys: pytest.CaptureFixture[str]) ->
     lines.refresh(progress, 103.0)
     waits = ["Waiting for the players ...", "Waiting for the players ... 3 s"]
     assert capsys.readouterr().out.splitlines() == waits
-    progress.ledger.put(fixture(KEY, 1, 0))
+    progress.ledger.put(fixture(KEY, 1, None))
     lines.refresh(progress, 110.0)
     assert "Waiting" not in capsys.readouterr().out
 
