@@ -87,7 +87,7 @@ class RememberingModel(ModelClient):
         self._players = {str(each): players.load(player, each.game) for each in self._played}
 
     def ask(self, request: ModelRequest) -> ModelAnswer:
-        """Return a move."""
+        """Return a move of the player, or a random one."""
         text = request.messages[0]["content"]
         with self._lock:
             for each in self._played:
