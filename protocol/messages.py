@@ -1016,7 +1016,8 @@ class SpectatorCount(Event, frozen=True, kw_only=True):
 class Presence(Event, frozen=True, kw_only=True):
     """Whether a player of a match is connected; sent to its players and spectators with views.
 
-    `seconds` is the time that the player has to come back, None if the match waits.
+    A page that does not answer the server's pings counts as not connected. `seconds` is the time
+    that the player has to come back, None if the match waits.
     """
 
     match: str

@@ -206,6 +206,19 @@ class Hub:
         self._sessions.closed(connection, now, left=left)
         return self._finish_call(now)
 
+    def is_playing(self, connection: int) -> bool:
+        """Return whether the session of a connection plays a match."""
+        known = self.registry.connections.get(connection)
+        return bool(known and known.session and known.session.matches)
+
+    def silent(self, connection: int, left_s: float | None, now: float) -> list[Effect]:
+        """Note that a client does not answer, and that its connection ends in `left_s` seconds.
+
+        None: it answers again.
+        """
+        self._sessions.silent(connection, left_s, now)
+        return self._finish_call(now)
+
     # Storage.
 
     def committed(self, number: int, now: float) -> list[Effect]:

@@ -143,11 +143,10 @@ class SessionManager:
         session = connection.session
         if session is None:
             return
-        session.connection, session.left_at = None, now
+        session.connection, session.left_at, session.ends_at = None, now, None
         for match_id in list(session.watching):
             self._rooms.running[match_id].unwatch(session, now)
-        for match_id in session.matches:
-            self._rooms.running[match_id].send_presence(session, now)
+        self._send_presence(session, now)
         self._context.queue(SessionDisconnected(session, left))
         reconnect_s = self._context.policy.reconnect_s
         waits = session.matches or session.lasting_seeks
@@ -155,6 +154,17 @@ class SessionManager:
             self._expire_at(session, now + reconnect_s)
         else:
             self.forget(session, now)
+
+    def silent(self, number: int, left_s: float | None, now: float) -> None:
+        """Note that a client is silent, or that it answers again: see `Hub.silent`."""
+        connection = self._registry.connections.get(number)
+        if connection and (session := connection.session):
+            session.ends_at = None if left_s is None else now + left_s
+            self._send_presence(session, now)
+
+    def _send_presence(self, session: Session, now: float) -> None:
+        for match_id in session.matches:
+            self._rooms.running[match_id].send_presence(session, now)
 
     def closed(self, number: int, now: float, *, left: bool = False) -> None:
         """End a connection if it was not ended before: its file is closed."""
@@ -193,11 +203,12 @@ class SessionManager:
             context.decline(session.connection, replaced, None)
             self.close(session.connection, now)
         self._reserved.pop(connection.number, None)
-        session.connection = connection.number
-        for match_id in session.matches:
-            self._rooms.running[match_id].send_presence(session, now)
-        session.is_dormant = False
+        session.connection, session.ends_at = connection.number, None
         session.network = network(connection.address)
+        self._send_presence(session, now)
+        for match_id in session.matches:
+            self._rooms.update_share(self._rooms.running[match_id])
+        session.is_dormant = False
         connection.session = session
         rate = context.policy.messages_per_s
         connection.bucket = TokenBucket(rate, rate * BURST_S, now + context.epoch)

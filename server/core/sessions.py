@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from playout.protocol.messages import Ended, Hello, Person, Request, Sender
 from playout.protocol.names import skeleton
+from playout.server.core.fair_shares import FairShares
 from playout.server.core.rate_limits import TokenBucket, network
 from playout.server.core.timers import Timer
 from playout.server.model.records import Account
@@ -43,6 +44,8 @@ class Session:
     network: str = ""
     #: When its connection was lost.
     left_at: float = 0.0
+    #: When its connection ends, because its client does not answer; None while it answers.
+    ends_at: float | None = None
     matches: set[str] = field(default_factory=set)
     #: The open seeks that stay open while it is not connected.
     lasting_seeks: set[str] = field(default_factory=set)
@@ -89,6 +92,11 @@ class Session:
     def has_views(self) -> bool:
         """Whether it is sent views: not if it plays many matches."""
         return self.hello.views and len(self.matches) <= MATCHES_WITH_VIEWS
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it has no connection, or its client does not answer."""
+        return self.connection is None or self.ends_at is not None
 
     @property
     def label(self) -> str:
@@ -163,6 +171,13 @@ class SessionRegistry:
         #: The network at which each session is counted, by its key.
         self._counted_at: dict[str, str] = {}
         self._addresses: Counter[str] = Counter()
+        #: The entry in lists of each connection's session, and how many have the same entry.
+        self._entries: dict[int, Person] = {}
+        self._counts: Counter[Person] = Counter()
+        #: The entries, those of accounts first and those of spectators last.
+        self.persons = FairShares[Person](ranks=3)
+        #: The number of entries of each role.
+        self.roles: Counter[str] = Counter()
 
     def connect(self, connection: Connection, *, is_own: bool = False) -> None:
         """Add a connection, by its number; limits do not count one that `is_own`."""
@@ -181,6 +196,12 @@ class SessionRegistry:
 
     def disconnect(self, number: int) -> Connection | None:
         """Remove a connection and return it; None if it was removed before."""
+        if person := self._entries.pop(number, None):
+            self._counts[person] -= 1
+            if not self._counts[person]:
+                del self._counts[person]
+                self.persons.remove(person)
+                self.roles[person.role] -= 1
         return self.connections.pop(number, None)
 
     def closed(self, number: int) -> None:
@@ -221,6 +242,8 @@ class SessionRegistry:
         self._leave_network(session)
         self._by_network.setdefault(session.network, {})[session.key] = session
         self._counted_at[session.key] = session.network
+        if session.connection is not None:
+            self._list(session.connection, session)
 
     def remove(self, session: Session) -> bool:
         """Remove a session. False if it was removed before."""
@@ -232,6 +255,15 @@ class SessionRegistry:
             del self._by_skeleton[session.skeleton]
         self._leave_network(session)
         return True
+
+    def _list(self, connection: int, session: Session) -> None:
+        """Add the entry of a connected session to the lists: one for all with the same entry."""
+        person = self._entries[connection] = session.person
+        self._counts[person] += 1
+        if self._counts[person] == 1:
+            rank = 2 if person.role == "spectator" else int(person.guest)
+            self.persons.add(person, session.network, session.skeleton, rank)
+            self.roles[person.role] += 1
 
     def from_network(self, address: str) -> Iterable[Session]:
         """The sessions whose last connection came from a network; none if it is unknown."""

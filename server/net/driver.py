@@ -252,6 +252,14 @@ class Driver:
         self._held.drop(connection)
         self._carry_out(self._hub.disconnect(connection.number, self._now(), left=left))
 
+    def is_playing(self, connection: ClientTransport) -> bool:
+        """Return whether the client of a connection plays a match."""
+        return self._hub.is_playing(connection.number)
+
+    def silent(self, connection: ClientTransport, left_s: float | None) -> None:
+        """Pass the hub that a client does not answer; for `left_s` see `Hub.silent`."""
+        self._carry_out(self._hub.silent(connection.number, left_s, self._now()))
+
     def caller(self, method: Callable[..., list[Effect]]) -> Callable[..., None]:
         """Return a function that calls a method of the hub and carries out its effects.
 

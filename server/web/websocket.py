@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 _UPGRADE_REQUIRED = 426
 
 PING_S = 20.0
-#: Unanswered pings after which a connection is aborted.
-MISSED_PINGS = 2
+#: The same while the client plays a match: its opponent is told of a silence that lasts so long.
+PLAYER_PING_S = 3.0
+#: Seconds after an unanswered ping until the connection is aborted.
+LOST_S = 40.0
 #: Frames a second that may complete no message; only hostile clients send them.
 FRAGMENTS_PER_S = 50.0
 
@@ -121,7 +123,10 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._message = bytearray()
         self._max_bytes = MAX_FIRST_FRAME
         self._fragments = TokenBucket(FRAGMENTS_PER_S, FRAGMENTS_PER_S * BURST_S, reactor.seconds())
-        self._missed = 0
+        #: When the first unanswered ping was sent, None if all are answered.
+        self._asked_at: float | None = None
+        #: Whether the driver was told that the client is silent.
+        self._is_silent = False
         self._next_ping: Any = None
         #: Whether the client has closed the connection, and whether this server has ended it.
         self._left = self._ended = False
@@ -168,6 +173,9 @@ class WebSocketConnection(StreamConnection, Protocol):
     def set_frame_limit(self, max_bytes: int) -> None:
         """Set the size limit of messages in bytes, after a hello was accepted."""
         self._max_bytes = max_bytes
+        # A page continues its match with its hello.
+        if self._next_ping.active() and self._driver.is_playing(self):
+            self._next_ping.reset(PLAYER_PING_S)
 
     def close(self, *, at_once: bool = False) -> None:
         """Close the connection after the queued output is sent; further input is ignored.
@@ -190,7 +198,10 @@ class WebSocketConnection(StreamConnection, Protocol):
             case Opcode.PING, bytes() as payload:
                 self.send(bytes(self._frames.pong(payload)))
             case Opcode.PONG, _:
-                self._missed = 0
+                self._asked_at = None
+                if self._is_silent:
+                    self._is_silent = False
+                    self._driver.silent(self, None)
             case Opcode.CLOSE, _:
                 self._left = True
                 self._end(CloseReason.NORMAL_CLOSURE, "")
@@ -219,13 +230,22 @@ class WebSocketConnection(StreamConnection, Protocol):
             super().close(at_once=at_once)
 
     def _ping(self) -> None:
-        if self._missed >= MISSED_PINGS:
+        now = self._reactor.seconds()
+        if self._asked_at is None:
+            self._asked_at = None if self._paused_by else now
+        elif now >= self._asked_at + LOST_S:
             self.transport.abortConnection()
             return
-        if not self._paused_by:
-            self._missed += 1
+        else:  # after a stall of this process, the answer has arrived and is read first
+            self._reactor.callLater(0, self._check_silence)
         self.send(_PING)
-        self._next_ping = self._reactor.callLater(PING_S, self._ping)
+        interval_s = PLAYER_PING_S if self._driver.is_playing(self) else PING_S
+        self._next_ping = self._reactor.callLater(interval_s, self._ping)
+
+    def _check_silence(self) -> None:
+        if self._asked_at is not None and not self._is_silent and not self._closing:
+            self._is_silent = True
+            self._driver.silent(self, self._asked_at + LOST_S - self._reactor.seconds())
 
 
 _ACCEPTED = (

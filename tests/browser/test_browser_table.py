@@ -446,11 +446,17 @@ def test_a_long_capture_goes_on_if_the_answer_to_its_first_step_was_lost(
         assert [rival.hear_until("update")["ply"] for _ in range(2)] == [0, 1]
 
 
-def test_a_player_sees_that_the_opponent_is_disconnected(
+def test_another_tab_goes_on_with_a_match_and_the_opponent_sees_a_lost_connection(
     people: BrowserUsers, site: BrowserSite
 ) -> None:
-    ann, bob, _ = meet(people)
+    ann, first_tab, _ = meet(people)
     type_move(ann, "4")
+    my_turn(first_tab)
+    bob = first_tab.context.new_page()
+    bob.goto(first_tab.url)
+    expect(bob.locator("#take-over")).to_contain_text("from another tab")
+    bob.get_by_role("button", name="Continue here").click()
+    expect(first_tab.locator("#connection")).to_contain_text("goes on in another tab")
     my_turn(bob)
     address = bob.url
     bob.goto("about:blank")

@@ -80,7 +80,7 @@ Object.assign(globalThis, {
   addEventListener: page.addEventListener.bind(page),
 });
 
-const { account, session, setAccount } = await import("../../server/web/static/account.js");
+const { account, session, sessionPlaying, setAccount } = await import("../../server/web/static/account.js");
 const { ServerConnection, signIn } = await import("../../server/web/static/server_connection.js");
 
 const LONG_MS = 60_000;
@@ -279,6 +279,38 @@ test("a silent server is pinged, and the connection abandoned without a response
   mock.timers.tick(10_000);
   assert.equal(server.open, false);
   assert.deepEqual(states.at(-1), ["lost", ""]);
+});
+
+test("a player's page pings a silent server soon", () => {
+  const server = opened();
+  server.welcome();
+  server.deliver({ type: "started", match: "m", seat: 1 });
+  mock.timers.tick(5000);
+  assert.deepEqual(server.lastRequest, { type: "ping" });
+  server.deliver({ type: "ended", match: "m" });
+  mock.timers.tick(24_000);
+  assert.equal(server.received.length, 2);
+});
+
+test("other tabs know the session that plays a match, until it has ended", () => {
+  const server = opened();
+  server.welcome();
+  server.deliver({ type: "started", match: "m", seat: 2 });
+  assert.equal(sessionPlaying("m").key, session().key);
+  sessionStorage.clear(); // another tab
+  opened().welcome({ session: "key 2" });
+  Socket.last.deliver({ type: "started", match: "m" });
+  assert.equal(sessionPlaying("m").key, "key 1");
+  Socket.last.deliver({ type: "ended", match: "m" });
+  assert.equal(sessionPlaying("m"), null);
+});
+
+test("a session that has ended is not offered to other tabs", () => {
+  opened().welcome();
+  Socket.last.deliver({ type: "started", match: "m", seat: 1 });
+  Socket.last.break();
+  reconnected().refuse("unknown_session");
+  assert.equal(sessionPlaying("m"), null);
 });
 
 test("a rate limit delays the next hello", () => {

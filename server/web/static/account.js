@@ -2,7 +2,7 @@
 // localStorage; the session, by which a lost connection is resumed, in sessionStorage, so that
 // each tab has its own. Where the browser forbids storage, both last as long as the page.
 
-const ACCOUNT = "account", SESSION = "session";
+const ACCOUNT = "account", SESSION = "session", PLAYED = "played";
 
 /** Dispatches "account" or "session" when that value changes. */
 export const accountEvents = new EventTarget();
@@ -24,6 +24,15 @@ export function setAccount(value) {
 export function setSession(value) {
   write("sessionStorage", SESSION, value);
   accountEvents.dispatchEvent(new Event("session"));
+}
+
+/** The session of a tab of this browser that plays a match, null for none. */
+export const sessionPlaying = (match) => read("localStorage", PLAYED)?.[match] ?? null;
+
+/** Note which session plays a match, null for none. */
+export function setSessionPlaying(match, value) {
+  const { [match]: before, ...others } = read("localStorage", PLAYED) ?? {};
+  if (before?.key !== value?.key) write("localStorage", PLAYED, value ? { ...others, [match]: value } : others);
 }
 
 /** A random name for a guest, which is very unlikely to be in use. */

@@ -1,6 +1,6 @@
 // The page of a match: shows the server's events, and sends the person's moves and requests.
 
-import { session } from "./account.js";
+import { session, sessionPlaying, setSession } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
 import { fitBoard } from "./board.js";
@@ -326,6 +326,11 @@ class MatchPage {
   /** Take over this person's seat from another session, which first has some seconds to reconnect. */
   async #takeOver() {
     if (this.#record.over) return;
+    const other = sessionPlaying(this.#record.id);
+    if (other && other.key !== session()?.key) {
+      setSession(other);
+      return location.reload();
+    }
     part("take-over-seat").disabled = true;
     const error = await this.#request({ type: "take_over" });
     if (error?.seconds) setTimeout(() => this.#takeOver(), error.seconds * 1000);
@@ -410,7 +415,9 @@ class MatchPage {
     const { id } = this.#record;
     part("notice").textContent = "";
     const isAway = event.away?.includes(id) ?? false;
-    part("take-over").hidden = !isAway || this.#record.isSlow;
+    const other = sessionPlaying(id); // in another tab, unless it is this session
+    const isElsewhere = Boolean(other) && other.key !== session()?.key;
+    part("take-over").hidden = !isElsewhere && (!isAway || this.#record.isSlow);
     if (this.#record.over) return;
     if (isAway && this.#record.isSlow) this.#takeOver();
     try {
@@ -427,6 +434,9 @@ class MatchPage {
     if (connected) this.#absences.delete(player);
     else this.#absences.set(player, left == null ? null : seconds() + left);
     this.#tick();
+    if (this.#record.over) return;
+    const text = part(`presence-${player}`).title;
+    this.#announce(gettext("%(name)s: %(text)s", { name: this.#record.players[player - 1], text }));
   }
 
   #started(event) {

@@ -1,11 +1,12 @@
 // The WebSocket connection to the server: requests and their responses, events, reconnection.
 
-import { account, accountEvents, guestName, session, setSession } from "./account.js";
+import { account, accountEvents, guestName, session, setSession, setSessionPlaying } from "./account.js";
 import { gettext, told } from "./texts.js";
 
 const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 10_000;
-/** After QUIET_MS without a message a ping is sent; the server has RESPONSE_MS to respond. */
-const QUIET_MS = 25_000, RESPONSE_MS = 10_000;
+/** After QUIET_MS without a message, or PLAYING_MS during a match, a ping is sent; the server has
+ * RESPONSE_MS to respond. */
+const QUIET_MS = 25_000, PLAYING_MS = 5000, RESPONSE_MS = 10_000;
 /** A request without any message after it is followed by a ping, as the network may have failed. */
 const UNANSWERED_MS = 2000;
 
@@ -108,8 +109,8 @@ export class ServerConnection {
   #isOpen = false;
   #askedAt = null; // the time of the last request or ping, null if a message has come since
 
-  /** How long the server took to respond the last time, in milliseconds. */
-  lag = 0;
+  #lag = 0;
+  #isPlaying = false;
 
   /** The last `welcome`: this person's name, and what the server offers. */
   welcome = null;
@@ -125,6 +126,11 @@ export class ServerConnection {
     addEventListener("pageshow", ({ persisted }) => persisted && !this.#closed && this.#connect());
     accountEvents.addEventListener("account", () => this.#changeName());
     this.#connect();
+  }
+
+  /** How long the server took to respond the last time, or takes now, in milliseconds. */
+  get lag() {
+    return this.#askedAt === null ? this.#lag : Math.max(this.#lag, performance.now() - this.#askedAt);
   }
 
   /** The name that others see, or null before the first welcome. */
@@ -223,6 +229,10 @@ export class ServerConnection {
     this.#setTimer(RESPONSE_MS, () => this.#abandon());
   }
 
+  #awaitMessage() {
+    this.#setTimer(this.#isPlaying ? PLAYING_MS : QUIET_MS, () => this.#ping());
+  }
+
   #setTimer(milliseconds, callback) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(callback, milliseconds);
@@ -282,8 +292,10 @@ export class ServerConnection {
     const { code, text, seconds } = event;
     const stored = session();
     if (seconds) return this.#setTimer(seconds * 1000, () => this.#abandon());
-    if (code === "unknown_session" && stored?.key) setSession({ ...stored, key: null, playing: [] });
-    else if (this.#account()) this.#refusedAccount = { token: account().token, text: told(text) };
+    if (code === "unknown_session" && stored?.key) {
+      for (const match of stored.playing) setSessionPlaying(match, null);
+      setSession({ ...stored, key: null, playing: [] });
+    } else if (this.#account()) this.#refusedAccount = { token: account().token, text: told(text) };
     else if (code === "name_taken") setSession(null);
     else if (code in FINAL) return this.#closeWith(FINAL[code] || told(text));
     else return this.#abandon();
@@ -302,8 +314,8 @@ export class ServerConnection {
   // Events of the server.
 
   #receive(event) {
-    this.#setTimer(QUIET_MS, () => this.#ping());
-    if (this.#askedAt !== null) this.lag = performance.now() - this.#askedAt;
+    this.#awaitMessage();
+    if (this.#askedAt !== null) this.#lag = performance.now() - this.#askedAt;
     this.#askedAt = null;
     const { type, re, code, text } = event;
     if (type === "pong") return;
@@ -324,6 +336,9 @@ export class ServerConnection {
     const stored = session();
     const others = stored.playing.filter((each) => each !== match);
     const playing = type === "started" && seat ? [...others, match] : others;
+    this.#isPlaying = playing.length > 0;
+    this.#awaitMessage();
     if (playing.length !== stored.playing.length) setSession({ ...stored, playing });
+    if (seat || type === "ended") setSessionPlaying(match, seat ? session() : null);
   }
 }

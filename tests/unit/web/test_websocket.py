@@ -28,7 +28,7 @@ from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.web.http_server import ADDRESS_SHARE, MAX_CONNECTIONS, REQUEST_S
 from playout.server.web.site import make_site
-from playout.server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
+from playout.server.web.websocket import LOST_S, PING_S, PLAYER_PING_S, WebSocketResource
 from support.web import HERE, metrics
 from support.web_client import KEY
 
@@ -120,8 +120,9 @@ class WebSocketLine:
         return status
 
     def send(self, opcode: Opcode, payload: bytes = b"") -> None:
-        assert len(payload) < 126
-        self.protocol.dataReceived(bytes([0x80 | opcode, 0x80 | len(payload)]) + bytes(4) + payload)
+        size = len(payload)
+        length = bytes([0x80 | size]) if size < 126 else bytes([0x80 | 126, *size.to_bytes(2)])
+        self.protocol.dataReceived(bytes([0x80 | opcode]) + length + bytes(4) + payload)
         self.web.clock.advance(0)
 
     def say(self, kind: str, **fields: object) -> None:
@@ -170,15 +171,56 @@ def test_a_client_that_answers_pings_stays_connected() -> None:
     assert line.open
 
 
-def test_a_client_that_misses_two_pings_is_disconnected() -> None:
+def test_a_client_that_answers_no_ping_is_disconnected() -> None:
     web = WebSocketsInMemory()
     line = web.line()
     hello(line)
-    web.wait(PING_S * MISSED_PINGS)
-    assert [frame.opcode for frame in line.heard()] == [Opcode.PING] * MISSED_PINGS
+    web.wait(LOST_S)
+    assert [frame.opcode for frame in line.heard()] == [Opcode.PING] * 2
     assert line.open
     web.wait(PING_S)
     assert line.transport.disconnected
+
+
+def test_a_silent_player_is_away_until_it_answers_or_its_match_is_lost() -> None:
+    web = WebSocketsInMemory()
+    ann, lobby, bob = web.line(), web.line(), web.line()
+    fields = {"protocol_min": 1, "protocol_max": 1, "guest": True, "views": True}
+    for seat, (line, name) in enumerate(((ann, "Ann"), (lobby, "Bob")), start=1):
+        line.say("hello", name=name, **fields)
+        line.say("seek", game="tic_tac_toe", clock="none", seat=seat)
+    key = json.loads(str(lobby.heard()[0].payload))["session"]
+    bob.say("hello", name="Bob", session=key, **fields)
+    bobs_end = LOST_S + web.hub.policy.reconnect_s
+
+    def presences() -> list[dict[str, object]]:
+        told = [json.loads(str(each.payload)) for each in ann.heard() if each.payload]
+        return [each for each in told if each["type"] in ("presence", "ended")]  # without pings
+
+    def wait(seconds: float) -> None:
+        for _ in range(int(seconds)):
+            web.wait(1)
+            ann.send(Opcode.PONG)
+
+    assert [each["connected"] for each in presences()] == [False, True]
+    wait(PLAYER_PING_S + 1)
+    assert presences() == []
+    wait(PLAYER_PING_S)
+    (away,) = presences()
+    left_s = away.pop("seconds")
+    assert isinstance(left_s, float)
+    assert bobs_end - 2 * PLAYER_PING_S <= left_s < bobs_end
+    assert (away["player"], away["connected"]) == (2, False)
+    bob.send(Opcode.PONG)
+    (back,) = presences()
+    assert (back["player"], back["connected"]) == (2, True)
+    wait(LOST_S + 2 * PLAYER_PING_S)
+    assert bob.transport.disconnected
+    bob.protocol.connectionLost(Failure(ConnectionAborted()))
+    wait(1)
+    assert [each["connected"] for each in presences()] == [False, False]
+    wait(web.hub.policy.reconnect_s + 1)
+    assert presences()[-1]["type"] == "ended"
 
 
 @pytest.mark.parametrize(
