@@ -196,13 +196,10 @@ def spec_folder(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A Chromium, shared by the tests of a file."""
-    from benchmarks import page as system_chromium
+    from support.browser import chromium_or_skip
 
-    try:
-        with system_chromium.chromium() as browser:
-            yield browser
-    except system_chromium.ChromiumMissing as lacking:
-        skip_without(str(lacking))
+    with chromium_or_skip() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
