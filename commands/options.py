@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -122,6 +123,15 @@ class ImportedCommand(click.Command):
         return self.imported().make_context(info_name, args, parent, **more)
 
 
+def in_writable_folder(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """Check before long work that the file of an option can be written. Raises BadParameter."""
+    if path and not os.access(path.parent, os.W_OK):
+        raise click.BadParameter(f"cannot write in {path.parent}")
+    return path
+
+
 def refuse(context: click.Context, names: Collection[str], why: str) -> None:
     """Raise UsageError if one of these parameters was typed: it has no effect, for this reason."""
     if option := typed_option(context, names):
@@ -159,6 +169,10 @@ def game_option(text: str) -> Callable[[F], F]:
         callback=_register,
         help=f"{text} repeatable.",
     )
+
+
+#: A player as it is typed: its name, or `module:Class`, then options in parentheses.
+PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
 
 
 def registered(text: str, folder: Path | None = None) -> str:
