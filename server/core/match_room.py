@@ -283,7 +283,8 @@ class MatchRoom:
             self.spectators.show_later(move)
         self._open()
         if self.is_correspondence:
-            self.match.resume(moved_at - self._context.epoch, by=now + _LEFT_AFTER_RESTART_S)
+            since = min(now, moved_at - self._context.epoch)  # the clock may have been set back
+            self.match.resume(since, by=now + _LEFT_AFTER_RESTART_S)
         else:
             self.match.resume(now + self._context.policy.restart_grace_s)
         if self.proofs:

@@ -229,5 +229,7 @@ def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | No
     first, last = ended.items[-1], ended.items[0]
     if last.ended_at is None or len(ended.items) < 2:
         return None
-    matches = 2 * (report.pairs - report.done)
-    return matches * (last.ended_at - first.started_at) / len(ended.items)
+    elapsed_s = last.ended_at - first.started_at
+    if elapsed_s <= 0:  # the clock was set back
+        return None
+    return 2 * (report.pairs - report.done) * elapsed_s / len(ended.items)
