@@ -42,6 +42,7 @@ from playout import games
 from playout.agents import benchmark_file, models
 from playout.agents.models import ChatCompletion, ModelAnswer, decoded_answer
 from playout.agents.prompts import move_of
+from playout.agents.variants import known
 from playout.bots import archive, bot_file
 from playout.bots.archive import ArchiveError
 from playout.bots.bot_file import BotFileError
@@ -364,8 +365,9 @@ def _(draw: Draw, folder: Path) -> None:
     game, state = position.game, position.state
     refusable(lambda: game.parse_action(state, text), IllegalAction)
     refusable(lambda: game.parse_turn(state, text), IllegalAction)
-    refusable(lambda: move_of(position, text), IllegalAction)
-    refusable(lambda: move_of(position, f"I think.\n**MOVE: {text}**"), IllegalAction)
+    refusable(lambda: move_of(position, text, known(game)), IllegalAction)
+    marked = f"I think.\n**MOVE: {text}**"
+    refusable(lambda: move_of(position, marked, known(game)), IllegalAction)
 
 
 # Files of games and openings. A tournament's file names them, so that all its errors are counted.
