@@ -13,13 +13,11 @@ from itertools import pairwise
 from playout.commands.text import filled, plain, utc
 from playout.games import TIE, BoardView, Game
 from playout.protocol.messages import Reason, TimeControl
-from playout.protocol.sgf import LETTERS
+from playout.protocol.sgf import COLOURS, LETTERS, escaped
 from playout.protocol.time_control import decimal, shown_s, spell_time_controls
 from playout.server.export import backgammon
 from playout.server.export.replay import Replay, replay
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-
-_COLOURS = {1: "B", 2: "W"}
 
 _HOW = {
     Reason.RESIGNATION: "R",
@@ -110,19 +108,19 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
     if replayed.game.sgf_number is not None:  # without it, readers assume go
         yield "GM", str(replayed.game.sgf_number)
     yield "SZ", str(view.rows) if view.rows == view.columns else f"{view.columns}:{view.rows}"
-    yield "RU", _escaped(started.game)
-    yield "GN", _escaped(started.match)
+    yield "RU", escaped(plain(started.game))
+    yield "GN", escaped(plain(started.match))
     yield "DT", utc(started.at).date().isoformat()
-    yield "PB", _escaped(started.players[0])
-    yield "PW", _escaped(started.players[1])
+    yield "PB", escaped(plain(started.players[0]))
+    yield "PW", escaped(plain(started.players[1]))
     yield from _time(replayed.time_controls)
     if remarks := [*_different_times(replayed.time_controls), *_bots(started)]:
-        yield "C", _escaped("; ".join(remarks))
+        yield "C", escaped(plain("; ".join(remarks)))
     if replayed.game.komi is not None:
         yield "KM", f"{replayed.game.komi:g}"
     yield "RE", _result(stored.ended, replayed.game.lead(replayed.position.state))
     if stored.ended:
-        yield "GC", _escaped(stored.ended.text)
+        yield "GC", escaped(plain(stored.ended.text))
     for seat, property_ in ((1, "AB"), (2, "AW")):
         stones = [_letters(cell, view) for cell, owner in enumerate(view.cells) if owner == seat]
         if stones:
@@ -164,12 +162,12 @@ def _result(ended: MatchEnded | None, lead: float | None) -> str:
     if ended.winner == 0:
         return "Void"
     if ended.reason is Reason.RULES and lead:
-        return f"{_COLOURS[ended.winner]}+{abs(lead):g}"
-    return f"{_COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
+        return f"{COLOURS[ended.winner]}+{abs(lead):g}"
+    return f"{COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
 
 
 def _node(move: MovePlayed, point: str, both: tuple[TimeControl, TimeControl] | None) -> str:
-    colour = _COLOURS[move.seat]
+    colour = COLOURS[move.seat]
     node = f";{colour}[{point}]"
     if both and move.clocks:
         left = move.clocks[move.seat - 1]
@@ -179,8 +177,3 @@ def _node(move: MovePlayed, point: str, both: tuple[TimeControl, TimeControl] | 
         ):  # as Go servers do: the remaining periods, once they count
             node += f"O{colour}[{left.periods}]"
     return node
-
-
-def _escaped(text: str) -> str:
-    """Escape SimpleText, and colons, which some readers take for separators."""
-    return "".join("\\" + letter if letter in "\\]:" else letter for letter in plain(text))
