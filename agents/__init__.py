@@ -1,7 +1,8 @@
 """A benchmark of language models: the command `playout-agents`.
 
-`benchmark_file` reads the file of a benchmark, `prompts` writes positions as text and reads the
-moves of answers, and `models` asks programs and HTTP endpoints. `journal` stores each prompt,
-request, answer, move and result, so that a killed benchmark continues. `arena` plays the matches,
-and `report` measures the models and writes the reports.
+`benchmark_file` reads the file of a benchmark, `variants` draws variants of its games, `prompts`
+writes positions as text and reads the moves of answers, and `models` asks programs and HTTP
+endpoints. `journal` stores each prompt, request, answer, move and result, so that a killed
+benchmark continues. `arena` plays the matches, and `report` measures the models and writes the
+reports.
 """

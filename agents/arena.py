@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -36,11 +37,10 @@ from playout.agents.models import (
     ModelUnusable,
 )
 from playout.agents.prompts import Messages, correction, move_of, prompt
+from playout.agents.variants import GameVariant, opening
 from playout.commands.restarts import BackOff
-from playout.games import Game, IllegalAction, Position
+from playout.games import IllegalAction, Position
 from playout.players import Cancelled, Limit, Player
-from playout.protocol.tournament_spec import Openings
-from playout.ratings.book import Book
 
 #: Pairs of each contest before others may be preferred.
 _FIRST = 2
@@ -50,6 +50,13 @@ _BACK_OFF, _MOST_BUSY = BackOff(first_s=1.0, longest_s=60.0), 8
 
 class _Stopped(Exception):
     """The benchmark is being stopped."""
+
+
+class _Asked(NamedTuple):
+    """A model with its form of prompts, and the game that it plays."""
+
+    who: BenchmarkContestant
+    game: GameVariant
 
 
 class _Gate:
@@ -79,11 +86,10 @@ class Arena:
         self._benchmark, self._journal, self._clients = benchmark, journal, clients
         self.contests = list(benchmark.contests())
         self._gates = {model.name: _Gate(model) for model in benchmark.models}
-        openings = Openings(plies=benchmark.plies)
         # With openings of their own, the errors of contests are independent. The digest has the
         # seed of the benchmark in it.
         self._books = {
-            each.digest: Book(str(each.game), openings, int(each.digest, 16))
+            each.digest: each.game.books(benchmark.plies, int(each.digest, 16))
             for each in self.contests
         }
         #: Guards the choice of pairs and the budget; notified after each answer.
@@ -155,7 +161,7 @@ class Arena:
         """Take the next pair of a model, or of players with ""; None if there is no other."""
         with self._changed:
             found: list[tuple[float, Contest]] = []
-            for game in map(str, self._benchmark.games):
+            for game in map(str, self._benchmark.played):
                 found += self._open(owner, game)
             if not found:
                 return None
@@ -193,24 +199,24 @@ class Arena:
         """Play both matches of a pair from where they stand in the journal."""
         game = str(contest.game)
         with self._changed:
-            opening = self._books[contest.digest][pair]
+            begun = opening(self._books[contest.digest], pair)
         for letter, two in (("a", contest.two), ("b", contest.two[::-1])):
             match = f"{contest.digest}-{pair}{letter}"
             if match not in self._journal.matches:
                 names = (two[0].name, two[1].name)
-                started = StartedMatch(match, contest.digest, pair, game, names, opening)
+                started = StartedMatch(match, contest.digest, pair, game, names, begun)
                 self._journal.add(started)
             record = self._journal.matches[match]
             if not record.result:
                 self._journal.add(self._result(record, contest.game, two))
 
     def _result(
-        self, record: MatchRecord, game: Game, two: Sequence[BenchmarkContestant]
+        self, record: MatchRecord, game: GameVariant, two: Sequence[BenchmarkContestant]
     ) -> EndedMatch:
         """Play a match to its end."""
-        position = Position(game, (*record.started.opening, *record.moves))
+        position = Position(game.game, (*record.started.opening, *record.moves))
         bots = {
-            seat: players.load(each.player, game)
+            seat: players.load(each.player, game.game)
             for seat, each in enumerate(two, start=1)
             if not each.model
         }
@@ -225,7 +231,7 @@ class Arena:
                 if len(legal) == 1 or seat == 0 or seat in bots:
                     action = self._own_move(record, position, bots.get(seat))
                 else:
-                    action, fault = self._model_move(record, position, two[seat - 1])
+                    action, fault = self._model_move(record, position, _Asked(two[seat - 1], game))
                     if fault:
                         return EndedMatch(record.started.match, 3 - seat, fault)
                 position = position.play(action)
@@ -249,11 +255,11 @@ class Arena:
         return action
 
     def _model_move(
-        self, record: MatchRecord, position: Position, asked: BenchmarkContestant
+        self, record: MatchRecord, position: Position, asked: _Asked
     ) -> tuple[int, str]:
         """Return the move of a model, or with a fault why it forfeits the match."""
         while len(failed := record.failed(position.ply)) <= self._benchmark.retries:
-            messages = [{"role": "user", "content": prompt(position, asked.form)}]
+            messages = [{"role": "user", "content": prompt(position, asked.who.form, asked.game)}]
             for each in failed:
                 messages += correction(each.answer.content, each.answer.fault)
             action = self._asked(record, position, asked, messages)
@@ -265,11 +271,11 @@ class Arena:
         self,
         record: MatchRecord,
         position: Position,
-        asked: BenchmarkContestant,
+        asked: _Asked,
         messages: Messages,
     ) -> int:
         """Ask a model, store its answer, and return the action that it chooses, -1 for none."""
-        model, terms = asked.model, self._benchmark
+        model, terms = asked.who.model, self._benchmark
         assert model
         # A token has at least one byte.
         most = model.cost(len(str(messages).encode()), terms.tokens)
@@ -282,7 +288,7 @@ class Arena:
             action = -1
             if not said.fault:
                 try:
-                    action = move_of(position, said.content)
+                    action = move_of(position, said.content, asked.game)
                 except IllegalAction as error:
                     said = structs.replace(said, fault=str(error))
             cost = most

@@ -6,6 +6,7 @@ all on which its matches depend: matches are kept while other parts of the file 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -19,12 +20,12 @@ import click
 
 from playout import players
 from playout.agents.prompts import BOARDS, PromptForm
+from playout.agents.variants import GameVariant, known, opening, variant
 from playout.commands import toml_table
 from playout.commands.options import registered
 from playout.commands.toml_table import Check, TomlError, TomlTable
 from playout.games import Game, SpecError
 from playout.players.best import LEVELS
-from playout.players.comparison.pairs import openings
 from playout.players.engines.config import EngineConfig
 from playout.ratings.pairs import OpeningError
 
@@ -35,6 +36,8 @@ ANCHORS = ("random", *LEVELS)
 #: The form of prompts by default.
 USUAL_FORM = PromptForm()
 _MILLION = 1e6
+#: Seeds of variants that each seed of a benchmark has.
+_SEEDS = 1000
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class BenchmarkContestant:
 class Contest:
     """Up to `pairs` pairs of matches between two contestants in a game; `digest` names them."""
 
-    game: Game
+    game: GameVariant
     two: tuple[BenchmarkContestant, BenchmarkContestant]
     pairs: int
     digest: str
@@ -103,7 +106,7 @@ class Benchmark:
 
     Further attempts at a move after a fault are `retries`; `seconds` and `tokens` limit an answer,
     `cost` is the budget. A model has no more pairs in a game once its rating relative to the
-    nearest opponent is known to ±`certain` Elo.
+    nearest opponent is known to ±`certain` Elo. Each game has that many `variants`.
     """
 
     name: str
@@ -115,11 +118,22 @@ class Benchmark:
     calibration: int = 20
     plies: int = 2
     seed: int = 1
+    variants: int = 0
     certain: float = 0.0
     retries: int = 2
     seconds: float = 60.0
     tokens: int = 2000
     cost: float | None = None
+
+    @functools.cached_property
+    def played(self) -> tuple[GameVariant, ...]:
+        """The games as they are known, each before its variants. Raises SpecError."""
+        seeds = range(self.seed * _SEEDS + 1, self.seed * _SEEDS + 1 + self.variants)
+        return tuple(
+            each
+            for game in self.games
+            for each in (known(game), *(variant(game, seed, self.plies) for seed in seeds))
+        )
 
     @property
     def contestants(self) -> list[BenchmarkContestant]:
@@ -148,7 +162,7 @@ class Benchmark:
     def contests(self) -> Iterator[Contest]:
         """Yield the contests of models, and those by which the opponents are calibrated."""
         anchors, models = self.anchors, self.contestants
-        for game in self.games:
+        for game in self.played:
             for two in itertools.product(models, anchors):
                 yield self._contest(game, two, self.pairs)
             for one, other in itertools.combinations(models, 2):
@@ -158,7 +172,7 @@ class Benchmark:
                 yield self._contest(game, two, self.calibration)
 
     def _contest(
-        self, game: Game, two: tuple[BenchmarkContestant, BenchmarkContestant], pairs: int
+        self, game: GameVariant, two: tuple[BenchmarkContestant, BenchmarkContestant], pairs: int
     ) -> Contest:
         both = tuple(each.definition for each in two)
         terms = (self.retries, self.seconds, self.tokens) if any(each.model for each in two) else ()
@@ -183,6 +197,7 @@ KEYS: Mapping[str, Check[Any]] = {
     "calibration": toml_table.whole(0, 100_000),
     "plies": toml_table.whole(0, 1000),
     "seed": toml_table.whole(0, 2**53 - 1),
+    "variants": toml_table.whole(0, 100),
     "certain": toml_table.number(0, 1000),
     "retries": toml_table.whole(0, 100),
     "seconds": toml_table.number(0.1, 86_400),
@@ -276,14 +291,20 @@ def _check(found: Benchmark, top: TomlTable) -> None:
         top.fault("two models, prompts or opponents are the same, or have the same name", "models")
     if len(set(map(str, found.games))) < len(found.games):
         top.fault("games: a game is listed twice", "games")
-    for game in found.games:
+        return
+    try:
+        played = found.played
+    except SpecError as error:
+        top.fault(f"variants: {error}", "variants")
+        return
+    for game in played:
         try:
-            openings(game, found.plies, found.seed, 1)
+            opening(game.books(found.plies, found.seed), 0)
         except OpeningError as error:
             top.fault(f"games: {error}", "games")
         for each in found.anchors:
             try:
-                players.load(each.player, game).close()
+                players.load(each.player, game.game).close()
             except SpecError as error:
                 top.fault(f"opponents: {error}", "opponents")
     if found.cost is not None and not any(

@@ -119,7 +119,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     `elo_by_play` leaves forfeits out. `lead` is the Elo relative to the `nearest` opponent.
     `illegal_first` is the share of moves whose first answer was no legal move, `illegal_last` that
     of moves after which the match was forfeited. `tokens` and `seconds` are means for a move, with
-    all attempts; `cost` is that of all `moves`. None is unknown.
+    all attempts; `cost` is that of all `moves`. `drop` is the Elo of the known games less that of
+    their variants, relative to the opponent that is nearest in the known game. None is unknown.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     elo_by_play: Estimated | None
     nearest: str
     lead: Estimated | None
+    drop: Estimated | None
     illegal_first: Estimated | None
     illegal_last: Estimated | None
     tokens: Estimated | None
@@ -146,23 +148,47 @@ class Measured(Struct, frozen=True, kw_only=True):
 def measured(
     benchmark: Benchmark, journal: BenchmarkJournal, contests: Sequence[Contest]
 ) -> list[Measured]:
-    """Return the measures of each contestant in each game, and in all if there are several."""
-    games = [str(each) for each in benchmark.games]
+    """Return the measures of each contestant in each game, and in all if there are several.
+
+    The ratings in all games are means over the known ones.
+    """
+    games = [str(each) for each in benchmark.played]
     played = {game: list(ended(journal, contests, game)) for game in games}
     fits = {
         game: [fitted(benchmark, played[game], by_play=each) for each in (False, True)]
         for game in games
     }
+    usual = [str(each) for each in benchmark.games]
     rows = [[game] for game in games]
     found = []
     for each in (*benchmark.contestants, *benchmark.anchors):
-        for row in rows if len(games) == 1 else [games, *rows]:
+        for row in rows if len(usual) == 1 else [usual, *rows]:
             elos = [mean_rating([fits[game][kind][each.name] for game in row]) for kind in (0, 1)]
             matches = [match for game in row for match in played[game]]
             game = row[0] if len(row) == 1 else ""
             near = place(benchmark, matches, fits[game][0], each.name) if game else None
-            found.append(_measure(each, game, matches, elos, near))
+            fall = _drop(benchmark, played, row, each)
+            found.append(_measure(each, game, matches, elos, near, fall))
     return found
+
+
+def _drop(
+    benchmark: Benchmark,
+    played: Mapping[str, Sequence[MatchRecord]],
+    row: Sequence[str],
+    who: BenchmarkContestant,
+) -> Fitted | None:
+    """Return the mean drop of a model from known games to their variants; None without variants."""
+    falls = []
+    for game in row if who.model else ():
+        others = [str(each) for each in benchmark.played if each.known == game and each.seed]
+        near = place(benchmark, played[game], fitted(benchmark, played[game]), who.name)
+        if not others or near is None:
+            return None
+        ratings = [fitted(benchmark, played[each], zero=near[0])[who.name] for each in others]
+        elo, error = mean_rating(ratings)
+        falls.append(Fitted(near[1].elo - elo, math.hypot(near[1].error, error)))
+    return mean_rating(falls) if falls else None
 
 
 def mean_rating(ratings: Sequence[Fitted]) -> Fitted:
@@ -177,6 +203,7 @@ def _measure(
     played: Sequence[MatchRecord],
     elos: Sequence[Fitted],
     near: tuple[str, Fitted] | None,
+    fall: Fitted | None,
 ) -> Measured:
     counts = dict.fromkeys(("won", "tied", "lost", "forfeits", "gifts"), 0)
     moves: dict[tuple[str, int], list[StoredAnswer]] = {}
@@ -203,6 +230,7 @@ def _measure(
         elo_by_play=Estimated.elo(elos[1], matches - counts["forfeits"] - counts["gifts"]),
         nearest=near[0] if near else "",
         lead=Estimated.elo(near[1], matches) if near else None,
+        drop=Estimated.elo(fall, matches) if fall else None,
         illegal_first=Estimated.share([each[0].action < 0 for each in attempts]),
         illegal_last=Estimated.share([each[-1].action < 0 for each in attempts]),
         tokens=Estimated.mean(used) if len(used) == len(attempts) else None,

@@ -8,10 +8,10 @@ import re
 from dataclasses import dataclass
 
 from playout import games
+from playout.agents.variants import GameVariant, Notation
 from playout.commands.text import beginning
 from playout.games import BoardView, IllegalAction, Position
-from playout.games.core import spec
-from playout.games.core.view import cell_text, legend
+from playout.games.core.view import cell_text
 
 #: The messages of a request, in the form of OpenAI's chat completions.
 Messages = list[dict[str, str]]
@@ -39,51 +39,51 @@ class PromptForm:
         return ", ".join([self.board, *lists, *([] if self.history else ["position alone"])])
 
 
-def prompt(position: Position, form: PromptForm) -> str:
-    """Return the prompt for the player to move."""
+def prompt(position: Position, form: PromptForm, played: GameVariant) -> str:
+    """Return the prompt for the player to move, with the names of a variant."""
     game, player = position.game, position.to_move
-    name = spec.parse(str(game)).name
-    view = game.view(position.state)
+    view = played.notation.labelled(game.view(position.state))
     parts = [
         f"You are player {player} in a match of {games.title(str(game))}.",
-        f"Rules: {games.describe(name).about}",
-        f"Position, with player {player} to move:\n{_board(position, view, form)}",
+        f"Rules: {played.rules()}",
+        f"Position, with player {player} to move:\n{_board(view, form, played.notation)}",
     ]
     if form.history:
-        moves = [position.move_name(ply) for ply in range(position.ply)]
-        parts.append(f"Moves so far: {', '.join(moves) or 'none'}")
+        parts.append(f"Moves so far: {', '.join(played.move_names(position)) or 'none'}")
     if form.legal:
-        names = map(position.name, position.legal_actions)
+        names = (played.name(position, action) for action in position.legal_actions)
         parts.append(f"Legal moves: {', '.join(names)}")
     elif not game.has_chance:
         first = Position(game)
-        example = first.name(first.legal_actions[0])
+        example = played.name(first, first.legal_actions[0])
         parts.append(f"A move is written like this one of the first position: {example}")
     parts.append("Choose one legal move, and end your answer with this line:\nMOVE: the move")
     return "\n\n".join(parts)
 
 
-def _board(position: Position, view: BoardView, form: PromptForm) -> str:
+def _board(view: BoardView, form: PromptForm, notation: Notation) -> str:
     if form.board == "text" or view.geometry == "text":
-        parts = [position.game.show(position.state)]
+        parts = [notation.draw(view)]
     elif form.board == "json":
-        cells = [cell_text(view, view, place) for place in range(len(view.cells))]
+        cells = [
+            notation.lettered(cell_text(view, view, place)) for place in range(len(view.cells))
+        ]
         rows = [cells[row * view.columns :][: view.columns] for row in range(view.rows)]
         told = {"columns": view.column_labels, "row_names": view.row_labels, "rows": rows}
         parts = [json.dumps(told, ensure_ascii=False), view.note]
     else:
-        parts = [_coordinates(view), view.note]
+        parts = [_coordinates(view, notation), view.note]
     if view.geometry != "text":
-        parts.append(legend(view, view))
+        parts.append(notation.legend(view))
     return "\n".join(filter(None, parts))
 
 
-def _coordinates(view: BoardView) -> str:
+def _coordinates(view: BoardView, notation: Notation) -> str:
     """Return the cells of each kind of piece; a row without a name has its number from the top."""
     found: dict[str, list[str]] = {}
     for place, owner in enumerate(view.cells):
         row, column = divmod(place, view.columns)
-        text = cell_text(view, view, place)
+        text = notation.lettered(cell_text(view, view, place))
         label = f"{view.column_labels[column]}{view.row_labels[row] or f' in row {row + 1}'}"
         name = view.cell_labels[place] if view.cell_labels else label
         if view.counts:
@@ -95,7 +95,7 @@ def _coordinates(view: BoardView) -> str:
     return "\n".join([board, *(f"{text}: {', '.join(names)}" for text, names in found.items())])
 
 
-def move_of(position: Position, answer: str) -> int:
+def move_of(position: Position, answer: str, played: GameVariant) -> int:
     """Return the action that an answer names. Raises IllegalAction, with a reason for people.
 
     It is what follows the last `MOVE:`, or the whole answer if that is one line without it.
@@ -108,7 +108,7 @@ def move_of(position: Position, answer: str) -> int:
     name = named
     while name:  # a mark may belong to the name, as in backgammon
         with contextlib.suppress(IllegalAction):
-            return position.game.parse_action(position.state, name)
+            return played.parse(position, name)
         name = name[:-1] if name[-1] in _MARKS else ""
     raise IllegalAction(f"{beginning(named, _LONGEST)!r} is not a legal move")
 

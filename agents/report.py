@@ -16,6 +16,7 @@ import msgspec
 from playout.agents.benchmark_file import Benchmark, Contest
 from playout.agents.journal import BenchmarkJournal, MatchRecord
 from playout.agents.measures import Estimated, Measured, ended, measured
+from playout.agents.variants import GameVariant
 from playout.commands.durable_files import write_atomically
 from playout.commands.html_page import page, section, shown
 from playout.commands.text import UNKNOWN, beginning, counted, csv_text
@@ -24,12 +25,21 @@ from playout.server.tournament.report.tables import TextTable
 from playout.server.tournament.report.writers import aligned, html_table, markdown, markdown_table
 
 #: The version of the report as JSON, which grows when fields change.
-JSON_VERSION = 1
+JSON_VERSION = 2
 #: The name of all games together.
 ALL = "all games"
 #: Characters of an answer, and moves, that an example shows.
 _SHOWN, _MOST_MOVES = 400, 200
-_MEASURES = ("elo", "elo_by_play", "lead", "illegal_first", "illegal_last", "tokens", "seconds")
+_MEASURES = (
+    "elo",
+    "elo_by_play",
+    "lead",
+    "drop",
+    "illegal_first",
+    "illegal_last",
+    "tokens",
+    "seconds",
+)
 
 
 @dataclass(frozen=True)
@@ -69,15 +79,17 @@ class BenchmarkReport:
         return "" if len(self.benchmark.games) > 1 else str(self.benchmark.games[0])
 
     def _models(self) -> TextTable:
-        head = ("model", "Elo", "Elo by play", "place", "won, tied, lost", "forfeits")
         more = ("illegal first", "illegal last", "tokens", "seconds")
         paid = ("cost",) if self.journal.cost else ()
+        fall = ("drop",) if self.benchmark.variants else ()
+        head = ("model", "Elo", "Elo by play", "place", *fall, "won, tied, lost", "forfeits")
         rows = [
             (
                 each.name,
                 _elo(each.elo),
                 _elo(each.elo_by_play),
                 f"{each.nearest} {_elo(each.lead)}" if each.nearest else UNKNOWN,
+                *(_elo(each.drop) for _ in fall),
                 f"{each.won}, {each.tied}, {each.lost}",
                 str(each.forfeits),
                 _share(each.illegal_first),
@@ -97,7 +109,7 @@ class BenchmarkReport:
         return sorted(found, key=lambda each: -each.elo.value if each.elo else 9e9)
 
     def _games(self) -> TextTable:
-        games = [str(each) for each in self.benchmark.games]
+        games = [str(each) for each in self.benchmark.played]
         elos = {(each.name, each.game): _elo(each.elo) for each in self.measures}
         rows = [(each.name, *(elos[each.name, game] for game in games)) for each in self._ranked()]
         return TextTable("Elo by game", ("contestant", *games), rows, 1)
@@ -113,7 +125,7 @@ class BenchmarkReport:
         return TextTable("Forfeits", ("model", "reason", "matches"), rows, 2)
 
     def _matches(self) -> Iterator[MatchRecord]:
-        for game in self.benchmark.games:
+        for game in self.benchmark.played:
             yield from ended(self.journal, self.contests, str(game))
 
     def notes(self) -> list[str]:
@@ -138,6 +150,17 @@ class BenchmarkReport:
             "Tokens and seconds are for a move, with all attempts.",
             "Left out: the share of moves that keep the exact value of solved positions.",
         ]
+        variants = [each for each in self.benchmark.played if each.seed]
+        for each in variants:
+            notes.append(
+                f"{each}: {each.plies} or {each.plies + 1} more random plies, other names and "
+                f"letters; a search expects {each.score:.0%} of the points for the first player."
+            )
+        if variants:
+            notes.append(
+                "Drop: the Elo in the known games less the mean of that in their variants, both "
+                "relative to the opponent that is nearest in the known game."
+            )
         if self.benchmark.certain:
             notes.append(
                 f"A model has no more pairs in a game once its place is known to "
@@ -230,17 +253,22 @@ class BenchmarkReport:
                     if match.result.winner == 3 - seat:
                         how = "forfeited" if match.result.forfeit else "lost"
                     found[name, how] = match
-        games = {str(each): each for each in self.benchmark.games}
+        games = {str(each): each for each in self.benchmark.played}
         for (name, how), match in sorted(found.items(), key=lambda item: item[0]):
-            position = Position(games[match.started.game], (*match.started.opening, *match.moves))
-            moves = [position.move_name(ply) for ply in range(min(position.ply, _MOST_MOVES))]
+            played = games[match.started.game]
+            position = Position(played.game, (*match.started.opening, *match.moves))
+            moves = played.move_names(position)[:_MOST_MOVES]
             title = f"{name} {how}: {' against '.join(match.started.players)}, {match.started.game}"
             parts = [f"<h3>{shown(title)}</h3>", f"<p>{shown(', '.join(moves))}</p>"]
-            parts.append(f"<pre>{_lines(position.game.show(position.state))}</pre>")
+            parts.append(f"<pre>{_lines(_board(played, position))}</pre>")
             if match.result and match.result.forfeit:
                 said = _lines(match.answers[-1].answer.content[:_SHOWN])
                 parts.append(f"<p>{shown(match.result.forfeit)}. The answer:</p><pre>{said}</pre>")
             yield "\n".join(parts)
+
+
+def _board(played: GameVariant, position: Position) -> str:
+    return played.notation.draw(played.notation.labelled(position.game.view(position.state)))
 
 
 def _lines(text: str) -> str:

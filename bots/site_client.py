@@ -140,7 +140,7 @@ class SiteClient:
         except urllib.error.HTTPError as error:
             kind = SiteUnreachable if error.code in _LATER else click.ClickException
             raise kind(_reason(error)) from error
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:  # of a redirect's address
             reason = getattr(error, "reason", error)
             raise SiteUnreachable(f"{url} cannot be reached: {reason}") from error
         if len(content) > _MOST_BYTES:
@@ -151,7 +151,10 @@ class SiteClient:
 def _reason(error: urllib.error.HTTPError) -> str:
     """Return the error in the body of an answer, if it is text or a map with `error`."""
     kind = error.headers.get_content_type()
-    text = error.read(_MOST_BYTES).decode(errors="replace").strip()
+    try:
+        text = error.read(_MOST_BYTES).decode(errors="replace").strip()
+    except (OSError, http.client.HTTPException):  # the body is cut off
+        text = ""
     if kind == "application/json":
         with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
             text = str(json.loads(text)["error"])

@@ -8,6 +8,7 @@ add the options of TLS, and pass the command one `ServerAddress`. `account_optio
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +18,13 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from platformdirs import user_data_path
 
+from playout.commands import signals
 from playout.commands.identity import SavedAccount, TokenError, TokenFile, given_token
 from playout.commands.options import FiniteRange, combined, typed_option
-from playout.protocol.connection import ServerConnection, ServerListener
+from playout.commands.text import plain
+from playout.protocol.connection import ServerConnection, ServerListener, TlsSettings
 from playout.protocol.endpoints import host_and_port, spelled
-from playout.protocol.tls import TlsSettings
+from playout.protocol.messages import Error, Event, Hello, Request, Welcome
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,6 +73,68 @@ class ServerAddress(NamedTuple):
         """Return a connection, not yet opened, with the further `options` of its class."""
         address = (self.host, self.port)
         return ServerConnection(reactor, address, listener, patience_s, self.tls, **options)
+
+    def ask(self, request: Request, hello: Hello | None = None, patience_s: float = 0.0) -> Event:
+        """Run the event loop until the server answers one request, and return the answer.
+
+        The request, which needs an id, is sent after `hello`, or at once without it; `patience_s`
+        is the time in which to reach the server. Raises ClickException.
+        """
+        reactor: Any = importlib.import_module("twisted.internet.reactor")
+        call = _Call(reactor, request, hello)
+        call.connection = self.connection(reactor, call, patience_s)
+        reactor.callWhenRunning(call.connection.open)
+        with signals.handled(reactor, {}):  # Ctrl-C exits at once
+            reactor.run(installSignalHandlers=False)
+        if call.answer is None:
+            raise click.ClickException(plain(call.fault))
+        return call.answer
+
+
+class _Call:
+    """Sends one request, after `hello` if there is one, and keeps the answer or the fault."""
+
+    connection: ServerConnection
+
+    def __init__(self, reactor: Any, request: Request, hello: Hello | None) -> None:
+        self.answer: Event | None = None
+        self.fault = "the server has not answered"
+        self._reactor, self._request, self._hello = reactor, request, hello
+        self._is_in = hello is None
+
+    def connected(self) -> None:
+        self.connection.send(self._hello or self._request)
+
+    def disconnected(self, reason: str) -> None:
+        self.unreachable(reason)
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        text = f"There is no server at {server}: {reason}. Trying again for {patience_s:.0f} s ..."
+        click.echo(plain(text), err=True)
+
+    def unreachable(self, reason: str) -> None:
+        self.unusable(f"the server cannot be reached: {reason}")
+
+    def unusable(self, reason: str) -> None:
+        self.fault = reason
+        self._end()
+
+    def received(self, event: Event) -> None:
+        match event:
+            case Error() if self._hello and not self._is_in:
+                self.unusable(f"the server does not let {self._hello.name} in: {event.text}")
+            case Error():
+                self.unusable(event.text)
+            case Welcome():
+                self._is_in = True
+                self.connection.send(self._request)
+            case Event(re=re) if re == self._request.id:
+                self.answer = event
+                self._end()
+
+    def _end(self) -> None:
+        self.connection.close()
+        self._reactor.callLater(0.05, self._reactor.stop)
 
 
 _address_options = combined(

@@ -122,6 +122,15 @@ class ImportedCommand(click.Command):
         return self.imported().make_context(info_name, args, parent, **more)
 
 
+def in_writable_folder(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """Check before long work that the file of an option can be written. Raises BadParameter."""
+    if path and not os.access(path.parent, os.W_OK):
+        raise click.BadParameter(f"cannot write in {path.parent}")
+    return path
+
+
 def refuse(context: click.Context, names: Collection[str], why: str) -> None:
     """Raise UsageError if one of these parameters was typed: it has no effect, for this reason."""
     if option := typed_option(context, names):

@@ -42,8 +42,8 @@ from playout.commands.child import Child, Program, stop
 from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
 from playout.competition.contestants import PAIR, AbortedSession, LadderBot, Operator, Show
 from playout.competition.pair_process import LadderWorker, PairOrder, PairReport, SubmittedBot
+from playout.protocol.connection import TlsSettings
 from playout.protocol.messages import SessionOpened
-from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.server.organizer.cluster_entrants import need_of
 from playout.server.organizer.core_set import ClusterJob, tls_variables

@@ -114,7 +114,9 @@ class Stages:
         reason = plain(reason)[:_MOST_REASON]
         if state != "accepted":  # its upload stays
             self._builder(submission).remove_code()
-        submission = structs.replace(submission, state=state, reason=reason, ended_at=time.time())
+        # Not before it was tried again, even if the clock was set back since.
+        ended_at = max(time.time(), self._submissions.retried_at(submission))
+        submission = structs.replace(submission, state=state, reason=reason, ended_at=ended_at)
         await self._put(submission)  # before the log: after a kill, it would have two ends
         self._submissions.log(submission, f"== {state}{': ' if reason else ''}{reason}")
         return submission

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import shutil
 import time
@@ -240,10 +241,14 @@ class Submissions:
 
     def is_waiting(self, submission: Submission) -> bool:
         """Return whether a submission is in the queue: also a failed one that is tried again."""
-        retried_at = self.changes.retried.get(submission.id, 0.0)
         return submission.state == "queued" or (
-            submission.state == "failed" and retried_at > (submission.ended_at or 0.0)
+            submission.state == "failed"
+            and self.retried_at(submission) > (submission.ended_at or 0.0)
         )
+
+    def retried_at(self, submission: Submission) -> float:
+        """Return when a failed submission was put into the queue again; 0 if it was not."""
+        return self.changes.retried.get(submission.id, 0.0)
 
     def unfinished(self) -> int:
         """Return the number of submissions that wait or are handled."""
@@ -349,7 +354,7 @@ def retry(submissions: Submissions, number: str) -> None:
     found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
     if found is None or found.state != "failed":
         raise ValueError(f"submission {number} has met no fault of the server")
-    retried = {found.id: time.time()}
+    retried = {found.id: max(time.time(), math.nextafter(found.ended_at or 0.0, math.inf))}
     submissions.change(
         lambda changes: structs.replace(changes, retried={**changes.retried, **retried})
     )

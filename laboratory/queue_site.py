@@ -46,7 +46,7 @@ from playout.laboratory.queue import (
     conditions_of,
 )
 from playout.protocol.names import skeleton
-from playout.server.core.handlers.feeds import fair_share
+from playout.server.core.fair_shares import FairShares
 from playout.server.model.records import Account
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage.results import page_of
@@ -142,7 +142,10 @@ class QueueSite:
             case "GET", ("",):
                 tests = list(self._queue)
                 over = [each for each in reversed(tests) if each.is_over]
-                ended = fair_share(over, _LAST_TESTS, lambda test: ("", test.account))
+                shares = FairShares[int]()
+                for place, each in enumerate(over):
+                    shares.add(place, "", each.account)
+                ended = [over[place] for place in shares.first(_LAST_TESTS)]
                 unfinished = [each for each in tests if not each.is_over]
                 found = {
                     "unfinished": list(map(self.told, unfinished)),

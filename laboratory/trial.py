@@ -341,7 +341,7 @@ class Laboratory:
             if stored.tournaments():
                 before = stored_tournament(stored, None)
                 ledger = stored_ledger(before)
-                ledger.most_pairs = budget
+                ledger.pair_limit = budget
                 if before.ended or played_pairs(ledger) >= budget:
                     return ledger
                 spec, tournament = loads(before.created.spec), before.created.tournament
@@ -350,7 +350,7 @@ class Laboratory:
             tournament,
             notes=notes(spec),
             anyway=True,  # a version is the digest of its own files
-            most_pairs=budget,
+            pair_limit=budget,
             is_enough=lambda ledger: played_pairs(ledger) >= budget or is_enough(ledger),
             at_once=estimate.concurrency(spec, cores) if cores else None,
             program="playout-lab",
@@ -419,7 +419,7 @@ def verdict(trial: VersionTest, ledger: Ledger) -> str:
     withdrawn = [names[place] for place in ledger.withdrawn]
     if withdrawn:
         why = f"{', '.join(withdrawn)} crashed again and again"
-    elif ledger.most_pairs is not None and played_pairs(ledger) >= ledger.most_pairs:
+    elif ledger.pair_limit is not None and played_pairs(ledger) >= ledger.pair_limit:
         why = "a larger --pairs continues it"
     elif ledger.race and ledger.race.is_over:
         why = "the matches repeat themselves: more openings are needed"

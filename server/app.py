@@ -215,6 +215,8 @@ class _Server:
         software = f"playout-server {version('playout')}"
         started_at = time.time()
         epoch = started_at - time.monotonic()
+        #: The time since 1970, which grows even if the clock of the system is set back.
+        self._clock = lambda: epoch + time.monotonic()
         found = _Stored()
         if storage:
             _give_accounts(settings.database, settings.accounts, started_at)
@@ -310,7 +312,8 @@ class _Server:
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.webhooks and self._storage:
             for url in settings.webhook:
-                Webhook(reactor(), settings.webhooks, url, DatabaseEvents(settings.database))
+                events = DatabaseEvents(settings.database)
+                Webhook(reactor(), settings.webhooks, url, events, self._clock)
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)

@@ -227,6 +227,7 @@ def lax_action(state: State, legal: Iterable[int], text: str) -> int | None:
     """Return the only legal action that fits a text in a notation other than SAN, or None.
 
     `Ng1f3`, `Bf1-b5`, `e2-e4`, `e4:d5`, `exd`, `exd6 e.p.`, `bxa8Q`, `Nbd2` where `Nd2` is enough.
+    Castling may be written as the move of the king with both squares, such as `Ke1-g1`.
     """
     written = _MARKS.sub("", text.translate(_FIGURES).translate(_PAWNS).strip())
     found = _LAX.fullmatch(written)
@@ -237,7 +238,7 @@ def lax_action(state: State, legal: Iterable[int], text: str) -> int | None:
     wanted = (found["promotion"] or "").upper()
     fitting = []
     for action in legal:
-        if action in _CASTLING:
+        if action in _CASTLING and not (source_file and row):
             continue
         letter, source, cell = _moved(state, action)
         name, to = square(source), square(cell)

@@ -20,7 +20,6 @@ from playout import games, players
 from playout.commands.subprocesses import Parent
 from playout.games import Game, Position, SpecError
 from playout.games.core import spec
-from playout.players.client import report
 from playout.players.comparison.pairs import expectation_of
 from playout.players.core.player import (
     ActionStats,
@@ -137,7 +136,7 @@ def position_after(game: Game, moves: tuple[int, ...]) -> Position:
 
 def analysis_of(info: Info, played: int | None) -> Analysis:
     """Return the report of an analysis: the best actions, and the one that was played."""
-    analysis = report.analysis(info)
+    analysis = info.to_message()
     if played is None or any(action == played for action, _, _ in analysis.actions):
         return analysis
     known = [each for each in info.actions if each.action == played] or [ActionStats(played, 0, 0)]

@@ -2,61 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import Any
 
 import click
 from platformdirs import user_data_path
 
 from playout.commands.connect_options import ServerAddress, server_options
 from playout.commands.identity import TokenError, TokenFile, software
-from playout.commands.text import plain
-from playout.protocol.connection import ServerConnection
 from playout.protocol.endpoints import is_loopback
-from playout.protocol.messages import Error, Event, LoggedIn, LogIn
+from playout.protocol.messages import LoggedIn, LogIn
 
 #: Seconds to reach the server and to get its answer.
 _PATIENCE_S = 15.0
 _LONGEST = 200
-
-
-class _LogIn:
-    """Sends one `log_in`; `token` is that of the answer, otherwise `fault` says what is wrong."""
-
-    connection: ServerConnection
-
-    def __init__(self, reactor: Any, request: LogIn) -> None:
-        self.token = self.fault = ""
-        self._reactor, self._request = reactor, request
-
-    def connected(self) -> None:
-        self.connection.send(self._request)
-
-    def received(self, event: Event) -> None:
-        if isinstance(event, LoggedIn):
-            self.token = event.token
-            self._end()
-        elif isinstance(event, Error):
-            self._end(event.text)
-
-    def disconnected(self, reason: str) -> None:
-        self._end(reason)
-
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        text = f"There is no server at {server}: {reason}. Trying again for {patience_s:.0f} s ..."
-        click.echo(plain(text), err=True)
-
-    def unreachable(self, reason: str) -> None:
-        self._end(f"the server cannot be reached: {reason}")
-
-    def unusable(self, reason: str) -> None:
-        self._end(reason)
-
-    def _end(self, fault: str = "") -> None:
-        self.fault = plain(fault)
-        self.connection.close()
-        self._reactor.callLater(0.05, self._reactor.stop)
 
 
 @click.command(
@@ -85,20 +43,10 @@ def log_in(name: str, server: ServerAddress) -> None:
     try:
         file.prepare()
         program = software("playout-player")
-        token = _token(server, LogIn(id="log_in", name=name, secret=secret, software=program))
-        file.keep(f"{server.host}:{server.port}", name, token)
+        request = LogIn(id="log_in", name=name, secret=secret, software=program)
+        answer = server.ask(request, patience_s=_PATIENCE_S)
+        assert isinstance(answer, LoggedIn)
+        file.keep(f"{server.host}:{server.port}", name, answer.token)
     except TokenError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{name} is logged in at {server}; the token is in {file.path}.")
-
-
-def _token(server: ServerAddress, request: LogIn) -> str:
-    """Return the token that a server sends for a password or a code. Raises ClickException."""
-    reactor: Any = importlib.import_module("twisted.internet.reactor")
-    login = _LogIn(reactor, request)
-    login.connection = server.connection(reactor, login, _PATIENCE_S)
-    reactor.callWhenRunning(login.connection.open)
-    reactor.run()
-    if not login.token:
-        raise click.ClickException(login.fault or "interrupted before the server has answered")
-    return login.token

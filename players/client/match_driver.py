@@ -14,7 +14,6 @@ from twisted.python.failure import Failure
 
 from playout.commands.text import plain
 from playout.games import Position
-from playout.players.client import report
 from playout.players.client.active_match import (
     THINKING,
     ActiveMatch,
@@ -237,7 +236,7 @@ class MatchDriver:
             match=match.started.match,
             ply=ply,
             action=operator.index(result.action),  # it may be an element of a numpy array
-            info=report.analysis(result.info) if result.info else None,
+            info=result.info.to_message() if result.info else None,
         )
         match.done = ply
         match.info = result.info or Info()

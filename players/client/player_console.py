@@ -5,12 +5,19 @@ from __future__ import annotations
 from rich.console import Console
 
 from playout.games import Position
-from playout.players.client import report
 from playout.players.client.active_match import ActiveMatch
 from playout.players.client.trees import TreeFile
 from playout.players.core import rendering
 from playout.players.core.player import Info, Player, Report, paced
-from playout.protocol.messages import Closing, Ended, Error, Seeking, Started
+from playout.protocol.messages import (
+    ClockState,
+    Closing,
+    Ended,
+    Error,
+    Seeking,
+    Started,
+    TimeControl,
+)
 
 #: Seconds between two lines about a search that is running.
 PROGRESS_S = 2.0
@@ -72,7 +79,7 @@ class PlayerConsole:
         """Print the clocks for a person to move."""
         time_controls = match.started.both_time_controls
         if match.player.human and match.clocks and time_controls:
-            self.show(report.clocks(match.started.players, match.clocks, time_controls))
+            self.show(_clocks(match.started.players, match.clocks, time_controls))
 
     def progress(self, position: Position) -> Report | None:
         """Return a report that prints a search from `position` which takes long, on a terminal."""
@@ -108,3 +115,17 @@ class PlayerConsole:
     def ended(self, event: Ended) -> None:
         """Announce the end of a match."""
         self.show(f"Match {event.match}: {event.text} ({event.reason}).")
+
+
+def _clocks(
+    names: tuple[str, str],
+    states: tuple[ClockState, ClockState],
+    time_controls: tuple[TimeControl, TimeControl],
+) -> str:
+    """Return a line with the remaining time of both players."""
+    parts = []
+    for name, left, time_control in zip(names, states, time_controls, strict=True):
+        minutes, seconds = divmod(left.main_s, 60)
+        periods = f" + {left.periods}x{time_control.period_s:g}" if left.periods else ""
+        parts.append(f"{name} {int(minutes)}:{seconds:04.1f}{periods}")
+    return "Clocks: " + ", ".join(parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from playout import games, players
 from playout.commands import interrupts
-from playout.commands.options import FiniteRange, add_current_folder, registered
+from playout.commands.options import FiniteRange, add_current_folder, in_writable_folder, registered
 from playout.commands.progress import doing
 from playout.games import Game
 from playout.players import Limit
@@ -50,15 +49,6 @@ _EXPLANATION = (
 
 #: The played pairs, by the names of both players.
 Results = dict[tuple[str, str], list[PlayedPair]]
-
-
-def _in_writable_folder(
-    context: click.Context, parameter: click.Parameter, path: Path | None
-) -> Path | None:
-    """Check before the matches that a file can be written. Raises BadParameter."""
-    if path and not os.access(path.parent, os.W_OK):
-        raise click.BadParameter(f"cannot write in {path.parent}")
-    return path
 
 
 @click.command("compare", epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -102,7 +92,7 @@ def _in_writable_folder(
     "--json",
     "path",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
-    callback=_in_writable_folder,
+    callback=in_writable_folder,
     help="Also write the results to this file, with the points of every pair.",
 )
 def main(

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, get_args
 
 from playout.games import Game, Option, Position
 from playout.games.core.spec import HasOptions
+from playout.protocol.messages import Analysis
 
 #: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
 #: deeper nesting.
@@ -141,6 +142,8 @@ class ActionStats:
 
 #: Number of best actions whose lines a report has.
 LINES = 3
+#: Maximum numbers of moves of the principal variation, and of actions, that are sent to the server.
+_SENT_PLIES, _SENT_ACTIONS = 20, 50
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,26 @@ class Info:
         """Return the analysis with the lines after its next best actions."""
         others = [each.action for each in self.actions if each.action not in self.pv[:1]]
         return replace(self, lines=tuple(tuple(line_of(each)) for each in others[: LINES - 1]))
+
+    def to_message(self) -> Analysis:
+        """Return the part that is sent to the server with the move."""
+        sent = self.actions[:_SENT_ACTIONS]
+        return Analysis(
+            win_rate=float(self.win_rate),
+            simulations=int(self.simulations),
+            seconds=float(self.seconds),
+            depth=int(self.depth),
+            proven=None if self.proven is None else int(self.proven),  # type: ignore[arg-type]
+            pv=tuple(int(action) for action in self.pv[:_SENT_PLIES]),
+            actions=tuple(
+                (int(each.action), int(each.visits), float(each.win_rate)) for each in sent
+            ),
+            policy=tuple(
+                (int(each.action), round(float(each.prior), 4))
+                for each in sent
+                if each.prior is not None
+            ),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,37 +1,30 @@
 """GNU Backgammon, by its protocol for external players: boards of FIBS over a local socket.
 
 The program is a process of its own; it is told to listen on a socket in a new folder. A board has
-the dice of the player to move, and the answer is the move of a whole turn. At a double, whose
-halves are two moves here, the second half is that of the same answer. If the match continues at a
-second half, the program evaluates the position after each move instead.
-
-A match is one point, so that gammons do not count and nobody doubles.
+the score and the cube, and the dice of the player to move; the answer is a decision about the cube
+or the move of a whole turn. At a double, whose halves are two moves here, the second half is that
+of the same answer. If the match continues at a second half, the program evaluates the position
+after each move instead. It also evaluates the position after its move, as its analysis.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from playout.commands.text import beginning
-from playout.games import Game, Position, SpecError, State
-from playout.games.backgammon import Backgammon
-from playout.players.core.player import Cancelled, Limit, PlayResult
+from playout.games import Game, IllegalAction, Position, SpecError, State
+from playout.games.backgammon import AFTER_CRAWFORD, DOUBLE, TAKE, Backgammon
+from playout.players.core.player import Cancelled, Info, Limit, PlayResult
 from playout.players.engines.client import EngineClient, move_deadline, shown
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.process import EngineProcess
 
-#: A step of a move such as `bar/24*/18*(2)`: its places, and how often it is made.
-_STEP = re.compile(r"((?:bar|\d+)\*?(?:/(?:off|\d+)\*?)+)(?:\((\d)\))?")
-_NAMED = {"bar": 25, "off": 0}
 #: Seconds between two attempts to connect.
 _AGAIN_S = 0.02
 
@@ -94,7 +87,7 @@ class GnubgClient(EngineClient):
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Raises SpecError for other games than backgammon."""
-        if not isinstance(game, Backgammon) or game.points > 1:
+        if not isinstance(game, Backgammon):
             raise SpecError(f"the engine {config.name} plays backgammon, not {game}")
         self._backgammon = game
         #: The position at a second half of a double, and the move that was planned for it.
@@ -113,6 +106,19 @@ class GnubgClient(EngineClient):
         while not answer.startswith("Software:"):  # the last line
             answer = self.process.line(deadline)
         self.title = beginning(f"GNU Backgammon {answer.partition(': ')[2]}", 50)
+        if self._backgammon.points > 1:
+            self._require_order_of_scores(deadline)
+
+    def _require_order_of_scores(self, deadline: float) -> None:
+        """Raise EngineError if the program reads scores in another order than version 1.07."""
+        game = self._backgammon
+        state = game.next_state(game.initial_state(), 0)  # player 1 is to move
+        ahead = (*state[:35], game.points - 1, 0, *state[37:])
+        if self._chance(ahead, 1, deadline) < 0.5:
+            raise self.process.fault(
+                "reads the score of a match in another order than version 1.07: use that version, "
+                "or play backgammon of one point"
+            )
 
     def _new_match(self, deadline: float) -> None:
         self._planned = None
@@ -124,35 +130,53 @@ class GnubgClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         state = position.state
-        if self._planned and self._planned[0] == state:
-            return PlayResult(self._planned[1])
         deadline = move_deadline(limit, position.to_move)
-        if state[5]:
-            return PlayResult(self._second_half(position, deadline))
-        answer = self._asked(fibs_board(self._backgammon, state), deadline)
-        wanted = after_steps(self._backgammon, state, answer)
-        for first, after, second in turns_of(position):
-            if wanted is not None and _checkers(self._backgammon, after, state[0]) == wanted:
-                if second is not None:
-                    self._planned = self.game.next_state(state, first), second
-                return PlayResult(self.require_legal(first, position, answer))
-        raise self.illegal(position, answer)
+        if self._planned and self._planned[0] == state:
+            actions: tuple[int, ...] = (self._planned[1],)
+        elif state[5]:
+            actions = (self._second_half(position, deadline),)
+        else:
+            answer = self._asked(fibs_board(self._backgammon, state), deadline)
+            try:
+                actions = self._backgammon.parse_turn(state, answer)
+            except IllegalAction:
+                raise self.illegal(position, answer) from None
+        after = self.game.next_state(state, actions[0])
+        if len(actions) > 1:
+            self._planned = after, actions[1]
+            after = self.game.next_state(after, actions[1])
+        # After a double, the position before it tells more: the opponent may drop.
+        evaluated = state if actions[0] == DOUBLE else after
+        if self._is_over(evaluated):
+            return PlayResult(actions[0])
+        chance = self._chance(evaluated, position.to_move, deadline)
+        return PlayResult(actions[0], Info(win_rate=chance, pv=actions))
 
     def _second_half(self, position: Position, deadline: float) -> int:
-        """Return the move after which the opponent, who rolls next, expects least."""
-        best, least = position.legal_actions[0], 2.0
+        """Return the move with the greatest chance to win after it."""
+        best, greatest = position.legal_actions[0], -1.0
         for action in position.legal_actions:
             after = self.game.next_state(position.state, action)
-            if self.game.winner(after):
+            if self._is_over(after):
                 return action
-            board = fibs_board(self._backgammon, after)
-            answer = self._asked(f"evaluation fibsboard {board} PLIES 0", deadline)
-            win = _share(answer)
-            if win is None:
-                raise self.process.fault(f"has answered {shown(answer)}: no evaluation")
-            if win < least:
-                best, least = action, win
+            chance = self._chance(after, position.to_move, deadline)
+            if chance > greatest:
+                best, greatest = action, chance
         return best
+
+    def _is_over(self, state: State) -> bool:
+        """Return whether the match or one of its games has ended."""
+        return self.game.winner(state) != 0 or self._backgammon.begins(state)
+
+    def _chance(self, state: State, player: int, deadline: float) -> float:
+        """Return a player's chance to win the match, by the program without looking ahead."""
+        board = fibs_board(self._backgammon, state)
+        answer = self._asked(f"evaluation fibsboard {board} PLIES 0 CUBE ON", deadline)
+        with contextlib.suppress(IndexError, ValueError):
+            chance = float(answer.split()[5])
+            if 0 <= chance <= 1:
+                return chance if player == state[2] else 1 - chance
+        raise self.process.fault(f"has answered {shown(answer)}: no evaluation")
 
     def _asked(self, line: str, deadline: float) -> str:
         self.process.send(line)
@@ -162,62 +186,23 @@ class GnubgClient(EngineClient):
         return answer.strip()
 
 
-def _share(answer: str) -> float | None:
-    """Return the first number of an answer, if it is from 0 to 1."""
-    with contextlib.suppress(IndexError, ValueError):
-        share = float(answer.split(maxsplit=1)[0])
-        return share if 0 <= share <= 1 else None
-    return None
-
-
 def fibs_board(game: Backgammon, state: State) -> str:
-    """Return a position as FIBS does, for the player to move, or the one who rolls next."""
-    player = state[0] or state[2]
+    """Return a position as FIBS does, for the player who moves, rolls or has doubled.
+
+    The program reads the opponent's score first, except on the board of a double.
+    """
+    player = state[2]
     own, theirs = game.checkers(state, player), game.checkers(state, 3 - player)
     points = [-theirs[25], *(own[at] - theirs[25 - at] for at in range(1, 25)), own[25]]
+    is_doubled = TAKE in game.legal_actions(state)
+    cube, owner, part = state[37:40] if game.points > 1 else (1, 0, 0)
+    scores = game.scores(state)
+    if (player == 1) != is_doubled:
+        scores = scores[::-1]
+    may_double = [int(owner in (0, each)) for each in (player, 3 - player)]
     dice = (state[3], state[4], 0, 0)
-    # One point of a match; the turn of the player with positive numbers, who moves downward.
-    fields = ("You", "Opponent", 1, 0, 0, *points, 1, *dice, 1, 1, 1, 0, 1, -1, 0, 25)
-    ends = (own[0], theirs[0], own[25], theirs[25], 0, 0, 0, 0)
-    return ":".join(map(str, ("board", *fields, *ends)))
-
-
-def _checkers(game: Backgammon, state: State, player: int) -> tuple[tuple[int, ...], ...]:
-    return game.checkers(state, player), game.checkers(state, 3 - player)
-
-
-def after_steps(
-    game: Backgammon, state: State, text: str
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the checkers of the player to move and of the opponent after a move of a whole turn.
-
-    They are by distances, as in `Backgammon.checkers`. None if the text is no such move.
-    """
-    own, theirs = Counter[int](), Counter[int]()
-    for row, counts in zip((own, theirs), _checkers(game, state, state[0]), strict=True):
-        row.update(dict(enumerate(counts)))
-    for word in text.split():
-        step = _STEP.fullmatch(word)
-        if not step:
-            return None
-        names = step[1].replace("*", "").split("/")
-        places = [_NAMED[each] if each in _NAMED else int(each) for each in names]
-        own[places[0]] -= int(step[2] or 1)
-        own[places[-1]] += int(step[2] or 1)
-        for goal in places[1:]:
-            if 0 < goal < 25 and theirs[25 - goal] == 1:
-                theirs[25 - goal] -= 1
-                theirs[25] += 1
-    return tuple(own[at] for at in range(26)), tuple(theirs[at] for at in range(26))
-
-
-def turns_of(position: Position) -> Iterator[tuple[int, State, int | None]]:
-    """Yield each way to play a turn: the first move, the position after all, the second move."""
-    game, state = position.game, position.state
-    for first in position.legal_actions:
-        after = game.next_state(state, first)
-        if after[0] != state[0] or game.winner(after):
-            yield first, after, None
-            continue
-        for second in game.legal_actions(after):
-            yield first, game.next_state(after, second), second
+    # The turn of the player with positive numbers, who moves downward.
+    fields = ("You", "Opponent", game.points, *scores, *points, 1, *dice, cube, *may_double)
+    ways = (int(is_doubled), 1, -1, 0, 25)
+    ends = (own[0], theirs[0], own[25], theirs[25], 0, 0, int(part == AFTER_CRAWFORD), 0)
+    return ":".join(map(str, ("board", *fields, *ways, *ends)))

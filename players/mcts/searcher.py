@@ -89,15 +89,6 @@ def principal_variation(worker: Worker, action: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def actions_by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
-    """Return the actions after those of `path`, the most visited first."""
-    row = worker.find(path)
-    if row is None:
-        return []
-    nodes = worker.tree.nodes[worker.children(row)]
-    return [int(action) for action in nodes["action"][np.argsort(-nodes["visits"])]]
-
-
 def is_decided(worker: Worker, left: int) -> bool:
     """Return whether no `left` simulations can change the most visited action."""
     nodes = worker.tree.nodes[worker.children(ROOT)]

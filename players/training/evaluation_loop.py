@@ -510,7 +510,7 @@ def _new_evaluation(settings: TrainingSettings) -> Tables | Perceptron:
     if settings.game.net_game:
         raise SpecError(
             f"{settings.game} is played with the evaluation of {settings.game.net_game}; "
-            f"learn that one: playout-train new {settings.game.net_game} DIR --evaluation"
+            f"learn that one: playout-train new {settings.game.net_game} DIR"
         )
     if settings.game.has_chance:
         return new_perceptron(settings.game, settings.seed)

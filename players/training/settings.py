@@ -269,7 +269,7 @@ def parse(text: str, where: str) -> TrainingSettings:
         if taken["kind"] == NET:
             game.require_no_chance("playout-train trains no nets of")
     except SpecError as error:
-        raise TrainingError(f"{error}; learn an evaluation: --evaluation") from None
+        raise TrainingError(f"{error}; set kind = 'evaluation'") from None
     settings = replace(defaults(game, taken["kind"]), **taken)
     for name, keys in tables_of(settings.kind).items():
         table = top.table(name, f"[{name}]")

@@ -172,10 +172,12 @@ comment, and can be changed before `run` and before `resume`.
     "--evaluation",
     "kind",
     flag_value=EVALUATION,
-    default=NET,
-    help="Learn an evaluation for the player alphabeta, instead of a net for alphazero.",
+    help="Learn an evaluation for the player alphabeta, instead of a net for alphazero.  "
+    "[default for games with chance]",
 )
-def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...], kind: str) -> None:
+def new(
+    game: str, path: Path | None, seed: int, changes: tuple[str, ...], kind: str | None
+) -> None:
     """Make a folder for a training for GAME, by default with the name of the game.
 
     GAME is a name with parameters, or module:Class from the current folder.
@@ -184,6 +186,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...], kind:
         rules = games.load(games.register(game))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+    kind = kind or (EVALUATION if rules.has_chance else NET)
     chosen = _chosen(str(rules), kind, seed, changes)
     size = _evaluation_size(chosen) if kind == EVALUATION else _net_size(chosen)
     folder = RunFolder.create(path or Path(as_file_name(str(rules))), chosen)

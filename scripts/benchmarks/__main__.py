@@ -17,7 +17,8 @@ import click
 from rich.console import Console
 
 from playout.commands import interrupts
-from testbed.bench import NOTHING, Bench, ResultTable, Selected, in_writable_folder, output
+from playout.commands.options import in_writable_folder
+from testbed.bench import NOTHING, Bench, ResultTable, Selected, output
 from testbed.machine import described, headline
 
 FOLDER = Path(__file__).parent

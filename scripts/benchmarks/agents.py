@@ -5,6 +5,10 @@ read positions from prompts and answer with moves. One answers nonsense in 30 % 
 number of illegal first answers must be exactly the number that it gave. *Within*: the rating
 differs from that of a longer benchmark, against the same opponents, by no more than the root of the
 sum of the squares of both 95 % errors.
+
+Two more stand-ins play games and their variants. One has memorised the first plies of the known
+games: it answers prompts of these with the move of a strong search, and others at random. The
+second one always searches. *Drop* is the Elo that they lose in variants.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import re
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from playout import games, players
@@ -23,8 +28,10 @@ from playout.agents.benchmark_file import Benchmark, ModelConfig
 from playout.agents.journal import BenchmarkJournal
 from playout.agents.measures import Measured, measured
 from playout.agents.models import ModelAnswer, ModelClient, ModelRequest
+from playout.agents.prompts import PromptForm, prompt
+from playout.agents.variants import GameVariant
 from playout.commands import durable_files
-from playout.games import Game, Position
+from playout.games import Game, IllegalAction, Position
 from playout.players import Limit
 from playout.ratings.evidence import Share
 from testbed.bench import Bench, Column, ResultTable, Target
@@ -44,6 +51,15 @@ SHORT, LONG = 10, 60
 #: Measurements of each rating.
 ROUNDS = 2
 
+#: The games that are varied, and the plies of them that a stand-in remembers.
+VARIED, REMEMBERED = ("connect_four", "breakthrough(rows=5,columns=5)"), 12
+DROPS = (
+    Column("name", "stand-in"),
+    Column("elo", "Elo", "+,.0f"),
+    Column("drop", "drop", "+,.0f"),
+    Column("error", "±", ",.0f"),
+)
+
 COLUMNS = (
     Column("game", "game"),
     Column("name", "stand-in"),
@@ -55,6 +71,43 @@ COLUMNS = (
     Column("exact", "as answered", ",.0f"),
     Column("within", "within"),
 )
+
+
+class RememberingModel(ModelClient):
+    """Reads the position of any variant, and answers with the move of a player.
+
+    With `remembered` plies, it does so only in the known games, that many plies from the start;
+    elsewhere it plays at random.
+    """
+
+    def __init__(self, played: Sequence[GameVariant], player: str, remembered: int | None) -> None:
+        self._remembered = math.inf if remembered is None else remembered
+        self._played = [each for each in played if remembered is None or not each.seed]
+        self._draw, self._lock = random.Random(1), threading.Lock()
+        self._players = {str(each): players.load(player, each.game) for each in self._played}
+
+    def ask(self, request: ModelRequest) -> ModelAnswer:
+        """Return a move of the player, or a random one."""
+        text = request.messages[0]["content"]
+        with self._lock:
+            for each in self._played:
+                position = self._read(each, text)
+                if position and position.ply < self._remembered:
+                    action = self._players[str(each)].choose(position, Limit()).action
+                    return ModelAnswer(f"MOVE: {each.name(position, action)}")
+            (legal,) = re.findall(r"^Legal moves: (.*)$", text, re.MULTILINE)
+            return ModelAnswer(f"MOVE: {self._draw.choice(legal.split(', '))}")
+
+    def _read(self, played: GameVariant, text: str) -> Position | None:
+        """Return the position of a prompt, None if it is the prompt of another variant."""
+        (moves,) = re.findall(r"^Moves so far: (.*)$", text, re.MULTILINE)
+        position = Position(played.game)
+        try:
+            for name in [] if moves == "none" else moves.split(", "):
+                position = position.play(played.parse(position, name))
+        except IllegalAction:
+            return None
+        return position if prompt(position, PromptForm(), played) == text else None
 
 
 class PlayerModel(ModelClient):
@@ -90,6 +143,11 @@ def play(game: Game, pairs: int, seed: int) -> tuple[dict[str, Measured], dict[s
     benchmark = Benchmark(
         "", (game,), configs, OPPONENTS, pairs=pairs, calibration=pairs, seed=seed
     )
+    return {each.name: each for each in results(benchmark, clients)}, clients
+
+
+def results(benchmark: Benchmark, clients: Mapping[str, ModelClient]) -> list[Measured]:
+    """Play a benchmark, and return what it has measured."""
     with (
         tempfile.TemporaryDirectory() as folder,
         durable_files.opened(Path(folder) / "journal.jsonl", "in use") as file,
@@ -100,8 +158,33 @@ def play(game: Game, pairs: int, seed: int) -> tuple[dict[str, Measured], dict[s
         arena.ended.wait()
         if arena.reason:
             raise RuntimeError(arena.reason)
-        found = measured(benchmark, journal, arena.contests)
-    return {each.name: each for each in found}, clients
+        return measured(benchmark, journal, arena.contests)
+
+
+def drops(bench: Bench) -> ResultTable:
+    """Return the Elo that a stand-in with a memory and one that searches lose in variants."""
+    benchmark = Benchmark(
+        "",
+        tuple(map(games.load, VARIED[: bench.pick(None, 1)])),
+        tuple(ModelConfig(name, name) for name in ("memory", "search")),
+        ("random", "uct(simulations=20)", "uct(simulations=100)"),
+        variants=bench.pick(3, 1),
+        pairs=bench.pick(20, 4),
+        calibration=bench.pick(20, 4),
+    )
+    memory = RememberingModel(benchmark.played, "uct(simulations=500,seed=1)", REMEMBERED)
+    search = RememberingModel(benchmark.played, "uct(simulations=100,seed=1)", None)
+    table = ResultTable(f"Drop from {', '.join(VARIED)} to variants", DROPS)
+    for each in results(benchmark, {"memory": memory, "search": search}):
+        if each.is_model and each.game == ("" if len(benchmark.games) > 1 else VARIED[0]):
+            assert each.elo
+            assert each.drop
+            drop, error = each.drop.value, each.drop.high - each.drop.value
+            target = None if bench.quick else Target("drop", at_least=error)
+            if target and each.name == "search":
+                target = Target("drop", at_most=error)
+            table.add(target, name=each.name, elo=each.elo.value, drop=drop, error=error)
+    return table
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -144,4 +227,4 @@ def run(bench: Bench) -> list[ResultTable]:
     whole = ResultTable("Ratings within their intervals", columns)
     target = Target("within", at_least=0.9 * cells) if bench.pick(True, False) else None
     whole.add(target, ratings=cells, within=good, share=Share(good, cells))
-    return [table, whole]
+    return [table, whole, drops(bench)]

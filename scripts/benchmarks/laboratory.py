@@ -32,16 +32,16 @@ from playout.laboratory.journal import Journal
 from playout.players import Limit
 from playout.players.comparison.pairs import PairTask, play_task
 from playout.players.comparison.workers import run_on_cores
-from playout.protocol.messages import Reason
+from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Betting, Entrant, Openings, Sprt, TournamentSpec
 from playout.ratings import sequential_tests
 from playout.ratings.book import Book, shipped
 from playout.ratings.evidence import GAMES, NELO_PER_DEVIATION, Share
 from playout.ratings.pairs import Pair
 from playout.ratings.sequential_tests import EProcess, Race, level_of
-from playout.server.model.records import MatchEnded, MatchStarted
+from playout.server.model.records import MatchEnded
 from playout.server.tournament.formats.race import BLOCK
-from playout.server.tournament.ledger import LEGS, Ledger, MatchSlot
+from playout.server.tournament.ledger import LEGS, Ledger
 from testbed.bench import Bench, Column, ResultTable, Target
 
 #: The share of simulated pairs with one point for each.
@@ -182,24 +182,21 @@ def _play(ledger: Ledger, pair: Pair, start: Position, both: Sequence[players.Pl
         while not position.winner:
             action = both[seats[position.to_move - 1]].choose(position, limit).action
             position = position.play(action)
-        slot, names = MatchSlot(pair.key, leg, 1), [ledger.spec.entrants[one].name for one in seats]
-        match = str(slot)
-        started = MatchStarted(
-            match=match,
+        first, second = (ledger.spec.entrants[one].name for one in seats)
+        round_, board, number = pair.key
+        fixture = Fixture(
+            tournament="1",
+            round=round_,
+            board=board,
+            number=number,
+            leg=leg,
+            match=f"{pair.key} {leg}",
             game=pair.game,
-            first=names[0],
-            second=names[1],
-            first_session="",
-            second_session="",
-            clock="none",
-            rated=False,
-            illegal_moves=0,
-            credit_cap_s=0.0,
-            at=0.0,
+            players=(first, second),
         )
-        ledger.put(slot.fixture(started))
+        ledger.put(fixture)
         ended = MatchEnded(
-            match=match,
+            match=fixture.match,
             winner=position.winner,
             first_return=0.0,
             second_return=0.0,
@@ -236,7 +233,8 @@ def power(bench: Bench) -> ResultTable:
     rounds = bench.pick(1000, 20)
     for (nelo, number), known in KNOWN.items():
         rng = random.Random(number)
-        tested = [_tested(nelo, rng, number - 1) for _ in range(rounds)]
+        terms = Betting(tried=number - 1)
+        tested = [_decided(terms, scores(nelo, rng)) for _ in range(rounds)]
         pairs = [each.pairs for each in tested]
         mean = statistics.mean(pairs)
         table.add(
@@ -251,11 +249,10 @@ def power(bench: Bench) -> ResultTable:
     return table
 
 
-def _tested(nelo: float, rng: random.Random, tried: int) -> EProcess:
-    """Return the decided test of a candidate of this strength, after `tried` others."""
-    process = EProcess(Betting(), level_of(Betting(tried=tried), 1))
-    drawn = scores(nelo, rng)
-    while process.state == "open":
+def _decided(terms: Betting, drawn: Iterator[float], most: float = math.inf) -> EProcess:
+    """Return a test by these scores of pairs when it is decided, or after `most` pairs."""
+    process = EProcess(terms, level_of(terms, 1))
+    while process.state == "open" and process.pairs < most:
         process.add(next(drawn))
     return process
 
@@ -292,7 +289,10 @@ def races(bench: Bench) -> ResultTable:
             race = _raced(nelos, rng)
             together += race.pairs
             right += race.winner == 1
-            each = [_tested(one, rng, place) for place, one in enumerate(rng.sample(nelos, 8))]
+            each = [
+                _decided(Betting(tried=place), scores(one, rng))
+                for place, one in enumerate(rng.sample(nelos, 8))
+            ]
             apart += sum(one.pairs for one in each)
             winner = next((n for n, one in enumerate(each, 1) if one.state == "stronger"), 8)
             until += sum(one.pairs for one in each[:winner])
@@ -360,13 +360,7 @@ def _resampled_ratio(drawn: Sequence[Sequence[float]], rng: random.Random) -> fl
 
 def _needed(scores_: Sequence[float], rng: random.Random, rounds: int) -> float:
     """Return the mean number of pairs until the verdict of tests that draw from these scores."""
-    terms, pairs = Betting(elo1=50), 0
-    for _ in range(rounds):
-        process = EProcess(terms, level_of(terms, 1))
-        while process.state == "open" and process.pairs < 5000:
-            for score in rng.choices(scores_, k=BLOCK):
-                process.add(score)
-                if process.state != "open":
-                    break
-        pairs += process.pairs
-    return pairs / rounds
+    drawn = iter(partial(rng.choice, scores_), None)
+    return statistics.mean(
+        _decided(Betting(elo1=50), drawn, most=5000).pairs for _ in range(rounds)
+    )

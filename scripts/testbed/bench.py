@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import click
@@ -293,15 +291,6 @@ class Bench:
 def output() -> Console:
     """Return a console for tables on standard output; wide rows wrap, so that no number is cut."""
     return Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
-
-
-def in_writable_folder(
-    context: click.Context, parameter: click.Parameter, path: Path | None
-) -> Path | None:
-    """Check an option before the run: the folder of the output file must be writable."""
-    if path and not os.access(path.parent, os.W_OK):
-        raise click.BadParameter(f"cannot write in {path.parent}")
-    return path
 
 
 def _label(thing: object) -> str:

@@ -2,8 +2,7 @@
 
 from playout.server.cli.account_commands import accounts
 from playout.server.cli.database_commands import backup
-from playout.server.cli.export_commands import export, import_
+from playout.server.cli.export_commands import export, import_, verify
 from playout.server.cli.puzzle_commands import puzzles
-from playout.server.cli.verify_command import verify
 
 __all__ = ["accounts", "backup", "export", "import_", "puzzles", "verify"]

@@ -13,6 +13,7 @@ from msgspec import structs
 from playout.protocol.messages import RequestId, Seat, Seek, Seeking
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import is_correspondence, parse_time_control
+from playout.server.core.fair_shares import FairShares
 from playout.server.core.match import opponent_of
 from playout.server.core.sessions import Session
 from playout.server.model.records import Account
@@ -35,6 +36,8 @@ class OpenSeek:
     network: str = field(init=False)
     #: Skeleton of the only accepted opponent; None for any opponent.
     opponent_skeleton: str | None = field(init=False)
+    #: The message about it without the id of a request; None until it is needed.
+    _message: Seeking | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.matches = self.request.matches
@@ -71,9 +74,11 @@ class OpenSeek:
 
     def to_message(self, re: RequestId | None = None) -> Seeking:
         """The message about this seek for other players."""
-        terms = structs.asdict(self.request) | {"matches": self.matches}
-        del terms["id"], terms["link"]
-        return Seeking(re=re, seek=self.id, name=self.session.name, **terms)
+        if self._message is None or self._message.matches != self.matches:
+            terms = structs.asdict(self.request) | {"matches": self.matches}
+            del terms["id"], terms["link"]
+            self._message = Seeking(seek=self.id, name=self.session.name, **terms)
+        return structs.replace(self._message, re=re) if re is not None else self._message
 
 
 #: What all seeks of a bucket have in common: game, whether they are rated, whether an administrator
@@ -99,11 +104,16 @@ class Lobby:
         self._by_network: dict[str, dict[str, OpenSeek]] = {}
         self._by_opponent: dict[str, dict[str, OpenSeek]] = {}
         self._buckets: dict[_Bucket, dict[str, OpenSeek]] = {}
+        self._shares = FairShares[OpenSeek]()
 
     def add(self, seek: OpenSeek) -> None:
         """Add a seek to the listed ones, or to those with a link."""
         seek.number = next(self._numbers)
-        (self._linked if seek.request.link else self._listed)[seek.id] = seek
+        if seek.request.link:
+            self._linked[seek.id] = seek
+        else:
+            self._listed[seek.id] = seek
+            self._shares.add(seek, seek.network, seek.session.skeleton)
         for index, key in self._entries(seek):
             index.setdefault(key, {})[seek.id] = seek
 
@@ -112,6 +122,7 @@ class Lobby:
         seek = self._listed.pop(seek_id, None) or self._linked.pop(seek_id, None)
         if seek is None:
             return
+        self._shares.remove(seek)
         seek.session.lasting_seeks.discard(seek_id)
         for index, key in self._entries(seek):
             del index[key][seek_id]
@@ -155,6 +166,11 @@ class Lobby:
     def challenges(self, skeleton: str) -> list[OpenSeek]:
         """The open seeks for one opponent, by the skeleton of its name."""
         return list(self._by_opponent.get(skeleton, {}).values())
+
+    def shown(self, most: int) -> tuple[Seeking, ...]:
+        """At most `most` listed seeks, fair shares; those of players that are away come last."""
+        seeks = sorted(self._shares.first(most), key=lambda each: each.session.connection is None)
+        return tuple(each.to_message() for each in seeks)
 
     def all(self) -> list[OpenSeek]:
         """All open seeks, those with a link too."""

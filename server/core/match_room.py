@@ -36,6 +36,7 @@ from playout.protocol.tournament_spec import Adjudication
 from playout.server.core.agreements import AgreedScores, How, MatchOffers, decides
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import UpdateRatings
+from playout.server.core.fair_shares import FairShares
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
@@ -103,6 +104,8 @@ class Rooms:
 
     def __init__(self) -> None:
         self.running: dict[str, MatchRoom] = {}
+        #: The running matches for lists, those whose bot was ended last.
+        self.shares = FairShares[MatchRoom](ranks=2)
         self._ended: OrderedDict[str, None] = OrderedDict()
 
     def get(self, match_id: str) -> MatchRoom:
@@ -121,9 +124,20 @@ class Rooms:
             raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
         return room, seat
 
+    def add(self, room: MatchRoom) -> None:
+        """Add the room of a match that begins or continues."""
+        self.running[room.match.id] = room
+        self.update_share(room)
+
+    def update_share(self, room: MatchRoom) -> None:
+        """Count a match in the share of its first player, which may have another address now."""
+        first = room.seats[0]
+        self.shares.add(room, first.network, first.skeleton, int(room.bot_is_away))
+
     def remove(self, match_id: str) -> None:
         """Remove the room of a match that has ended, and remember its id for a while."""
-        self.running.pop(match_id, None)
+        if room := self.running.pop(match_id, None):
+            self.shares.remove(room)
         self._ended[match_id] = None
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)
@@ -165,8 +179,7 @@ class MatchRoom:
             and not self.is_assigned
             and is_correspondence(match.terms.time_control)
         )
-        #: Whether the process of its bot was ended, because the opponent is away or idle.
-        self.bot_is_away = False
+        self._bot_is_away = False
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
         #: The win rates of the players, if these may end the match.
@@ -206,6 +219,16 @@ class MatchRoom:
         return clocks is None or (
             self.match.to_move != bot and clocks[bot - 1].main_s >= _TIME_TO_START_S
         )
+
+    @property
+    def bot_is_away(self) -> bool:
+        """Whether the process of its bot was ended, because the opponent is away or idle."""
+        return self._bot_is_away
+
+    @bot_is_away.setter
+    def bot_is_away(self, is_away: bool) -> None:
+        self._bot_is_away = is_away
+        self._context.rooms.update_share(self)
 
     @property
     def may_take_days(self) -> bool:
@@ -260,7 +283,8 @@ class MatchRoom:
             self.spectators.show_later(move)
         self._open()
         if self.is_correspondence:
-            self.match.resume(moved_at - self._context.epoch, by=now + _LEFT_AFTER_RESTART_S)
+            since = min(now, moved_at - self._context.epoch)  # the clock may have been set back
+            self.match.resume(since, by=now + _LEFT_AFTER_RESTART_S)
         else:
             self.match.resume(now + self._context.policy.restart_grace_s)
         if self.proofs:
@@ -418,7 +442,7 @@ class MatchRoom:
         self.abort(str(event.fault), now)
 
     def _open(self) -> None:
-        self._context.rooms.running[self.match.id] = self
+        self._context.rooms.add(self)
         for session in self.seats:
             session.matches.add(self.match.id)
 

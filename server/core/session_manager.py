@@ -204,9 +204,11 @@ class SessionManager:
             self.close(session.connection, now)
         self._reserved.pop(connection.number, None)
         session.connection, session.ends_at = connection.number, None
-        self._send_presence(session, now)
-        session.is_dormant = False
         session.network = network(connection.address)
+        self._send_presence(session, now)
+        for match_id in session.matches:
+            self._rooms.update_share(self._rooms.running[match_id])
+        session.is_dormant = False
         connection.session = session
         rate = context.policy.messages_per_s
         connection.bucket = TokenBucket(rate, rate * BURST_S, now + context.epoch)

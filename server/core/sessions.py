@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from playout.protocol.messages import Ended, Hello, Person, Request, Sender
 from playout.protocol.names import skeleton
+from playout.server.core.fair_shares import FairShares
 from playout.server.core.rate_limits import TokenBucket, network
 from playout.server.core.timers import Timer
 from playout.server.model.records import Account
@@ -170,6 +171,13 @@ class SessionRegistry:
         #: The network at which each session is counted, by its key.
         self._counted_at: dict[str, str] = {}
         self._addresses: Counter[str] = Counter()
+        #: The entry in lists of each connection's session, and how many have the same entry.
+        self._entries: dict[int, Person] = {}
+        self._counts: Counter[Person] = Counter()
+        #: The entries, those of accounts first and those of spectators last.
+        self.persons = FairShares[Person](ranks=3)
+        #: The number of entries of each role.
+        self.roles: Counter[str] = Counter()
 
     def connect(self, connection: Connection, *, is_own: bool = False) -> None:
         """Add a connection, by its number; limits do not count one that `is_own`."""
@@ -188,6 +196,12 @@ class SessionRegistry:
 
     def disconnect(self, number: int) -> Connection | None:
         """Remove a connection and return it; None if it was removed before."""
+        if person := self._entries.pop(number, None):
+            self._counts[person] -= 1
+            if not self._counts[person]:
+                del self._counts[person]
+                self.persons.remove(person)
+                self.roles[person.role] -= 1
         return self.connections.pop(number, None)
 
     def closed(self, number: int) -> None:
@@ -228,6 +242,8 @@ class SessionRegistry:
         self._leave_network(session)
         self._by_network.setdefault(session.network, {})[session.key] = session
         self._counted_at[session.key] = session.network
+        if session.connection is not None:
+            self._list(session.connection, session)
 
     def remove(self, session: Session) -> bool:
         """Remove a session. False if it was removed before."""
@@ -239,6 +255,15 @@ class SessionRegistry:
             del self._by_skeleton[session.skeleton]
         self._leave_network(session)
         return True
+
+    def _list(self, connection: int, session: Session) -> None:
+        """Add the entry of a connected session to the lists: one for all with the same entry."""
+        person = self._entries[connection] = session.person
+        self._counts[person] += 1
+        if self._counts[person] == 1:
+            rank = 2 if person.role == "spectator" else int(person.guest)
+            self.persons.add(person, session.network, session.skeleton, rank)
+            self.roles[person.role] += 1
 
     def from_network(self, address: str) -> Iterable[Session]:
         """The sessions whose last connection came from a network; none if it is unknown."""

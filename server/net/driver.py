@@ -108,6 +108,9 @@ class ClientTransport(Protocol):
     def resume_reading(self) -> None:
         """Read from the peer again, after `pause_reading`."""
 
+    def take_turn(self) -> None:
+        """Handle input that waits for its turn until the turn is over; the rest waits again."""
+
     def lag_s(self) -> float:
         """Return the round-trip time in seconds; 0 if it is unknown."""
 
@@ -512,16 +515,6 @@ def _tell(connection: ClientTransport, why: NotReady) -> None:
     connection.send(connection.format.encode(notice))
 
 
-class WaitingConnection(Protocol):
-    """A connection whose input waits for its turn."""
-
-    def address(self) -> str | None:
-        """Return the IP address of the client."""
-
-    def take_turn(self) -> None:
-        """Handle input until the turn is over, and wait again for the rest."""
-
-
 class Turns:
     """Shares the time of the event loop among addresses, when more input comes than it can handle.
 
@@ -535,11 +528,11 @@ class Turns:
     def __init__(self, timer: CallScheduler, time: LoopTime) -> None:
         self._timer = timer
         self._time = time
-        self._waiting: OrderedDict[str, deque[WaitingConnection]] = OrderedDict()
+        self._waiting: OrderedDict[str, deque[ClientTransport]] = OrderedDict()
         #: When the turn of a waiting connection ends, while it has one.
         self._turn_ends: float | None = None
 
-    def is_over(self, connection: WaitingConnection) -> bool:
+    def is_over(self, connection: ClientTransport) -> bool:
         """Whether a connection has to wait for its next turn before it handles more input."""
         if self._turn_ends is not None:
             return self._time.monotonic() >= self._turn_ends
@@ -548,7 +541,7 @@ class Turns:
         # An address that waits alone delays nobody with its new input.
         return len(self._waiting) > 1 and network(connection.address() or "") in self._waiting
 
-    def wait(self, connection: WaitingConnection) -> None:
+    def wait(self, connection: ClientTransport) -> None:
         """Give a connection a turn in a later iteration of the loop."""
         if not self._waiting and self._turn_ends is None:
             self._timer.callLater(0, self._take_turns)

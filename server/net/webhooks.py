@@ -2,8 +2,8 @@
 
 The requests follow Standard Webhooks 1.0 (standardwebhooks.com). The events are read where they are
 stored, and the folder has the place of the last one that each program took: so each event is
-delivered at least once, also after a restart or while a program does not answer. The folder has the
-secret of the signatures, too.
+delivered at least once, also after a restart, after the clock was set back or while a program does
+not answer. The folder has the secret of the signatures, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import secrets
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -44,6 +44,10 @@ _LOOK_S, _ANSWER_S = 1.0, 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 600.0
 #: The number of events that are read at once.
 _EVENTS = 100
+
+#: The failures of the network, of the program and of the database; ValueError is for the address
+#: of a redirect.
+EXPECTED = (OSError, http.client.HTTPException, SQLAlchemyError, ValueError)
 
 _log = Logger(namespace="server")
 
@@ -144,9 +148,17 @@ def signed(key: str, identity: str, at: int, body: bytes) -> dict[str, str]:
 class Webhook:
     """One program: the address that it is told at, in a thread of its own."""
 
-    def __init__(self, reactor: Any, folder: Path, url: str, source: EventSource) -> None:
-        """Raises WebhooksUnavailable."""
+    def __init__(
+        self,
+        reactor: Any,
+        folder: Path,
+        url: str,
+        source: EventSource,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`clock` is the one by which ends are stored. Raises WebhooksUnavailable."""
         self._reactor = reactor
+        self._clock = clock
         self._url = url
         self._key = secret(folder)
         name = hashlib.sha256(f"{url}\n{source.name}".encode()).hexdigest()[:16]
@@ -190,12 +202,15 @@ class Webhook:
     def _events(self) -> list[tuple[str, EndEvent]]:
         """Return events with their kinds, in the order of the ends.
 
-        Each kind has a place of its own: what ends between two queries is told the next time.
+        Each kind has a place of its own: what ends between two queries is told the next time. A
+        clock that was set back passes the ends before again, and they are told again.
         """
+        now = self._clock()
         found = [
             (kind, each)
             for kind in self._source.kinds
-            for each in self._source.ended(kind, self._told[kind], _EVENTS)
+            for each in self._source.ended(kind, min(self._told[kind], (now, "")), _EVENTS)
+            if each.at <= now
         ]
         return sorted(found, key=lambda one: one[1][:2])[:_EVENTS]
 
@@ -212,8 +227,7 @@ class Webhook:
                 _log.info("the webhook {url} takes events again", url=self._url)
             self._fault, self._pause_s = "", _FIRST_PAUSE_S
             return
-        expected = (OSError, http.client.HTTPException, SQLAlchemyError)
-        if not result.check(*expected):
+        if not result.check(*EXPECTED):
             _log.failure("the webhook {url} cannot be told", result, url=self._url)
         fault = beginning(plain(first_line(result.value or Exception())), 200)
         if fault != self._fault:
@@ -229,13 +243,13 @@ class Webhook:
         self._pool.stop()
 
     def _read(self) -> dict[str, Place]:
-        """Return the places of what was told, none of them in the future: now, without a file."""
-        now: Place = time.time(), ""
+        """Return the places of what was told: now, without a file."""
+        now: Place = self._clock(), ""
         try:
             known: dict[str, Place] = {}
             if is_known := self._file.exists():
                 known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, Place])
-            told = {kind: min(known.get(kind, now), now) for kind in self._source.kinds}
+            told = {kind: known.get(kind, now) for kind in self._source.kinds}
             if not is_known:
                 write_atomically(self._file, msgspec.json.encode(told))
         except (OSError, msgspec.MsgspecError) as error:

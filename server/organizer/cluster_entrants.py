@@ -43,9 +43,9 @@ from playout.cluster.workers import CheckedWorker, Need, packed
 from playout.commands.cores import machine
 from playout.commands.restarts import Restarts
 from playout.commands.text import counted, plain
+from playout.protocol.connection import TlsSettings
 from playout.protocol.endpoints import BACKLOG
 from playout.protocol.messages import ClusterWorker, Fixture, ReportCluster, Tournament
-from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
 from playout.server.organizer import core_set, estimate
 from playout.server.organizer.core_set import (

@@ -26,7 +26,7 @@ from playout.cluster.workers import RunningTask, kept_to_cores, unpack
 from playout.commands.child import LogFolder
 from playout.commands.cores import Cores, move
 from playout.games.core import spec as notation
-from playout.protocol.tls import TlsSettings
+from playout.protocol.connection import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, SandboxSettings, TournamentSpec
 from playout.sandbox import machine
 from playout.server.organizer.spec_file import missing_program

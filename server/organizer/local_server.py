@@ -33,10 +33,10 @@ from playout.commands.child import Child, KeptChild, LogFolder, Program
 from playout.commands.identity import hello, software
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import own, own_environment
+from playout.protocol.connection import TlsSettings
 from playout.protocol.endpoints import is_loopback, page_address, spelled
 from playout.protocol.messages import Code, Error, Hello
 from playout.protocol.names import skeleton
-from playout.protocol.tls import TlsSettings
 from playout.server.core.accounts import GivenAccount, digest
 from playout.server.storage.engine import without_power_cuts
 

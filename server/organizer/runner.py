@@ -59,7 +59,7 @@ class RunRequest:
     `match_ended` is called with each ended match, also with those before a resumption. Without
     `anyway`, a tournament is not resumed with other versions of its entrants. When `is_enough`
     returns True after a match, the run ends as if it was over; it can be resumed. A race counts at
-    most `most_pairs` pairs. With `at_once`, it plays no more matches at once, although the
+    most `pair_limit` pairs. With `at_once`, it plays no more matches at once, although the
     tournament may. `program` is the command that the user has started, `to_resume` the one that
     goes on, with `{id}` for the tournament.
 
@@ -78,7 +78,7 @@ class RunRequest:
     match_ended: Callable[[Fixture], None] = lambda fixture: None
     anyway: bool = False
     is_enough: Callable[[Ledger], bool] = lambda ledger: False
-    most_pairs: int | None = None
+    pair_limit: int | None = None
     at_once: int | None = None
     program: str = "playout-tournament"
     to_resume: str = "playout-tournament resume {id}"
@@ -247,7 +247,7 @@ class Runner:
         spec = replace(event.spec, entrants=entrants, openings=own.openings, sandbox=own.sandbox)
         event = structs.replace(event, spec=spec)
         ledger = Ledger(event.tournament, spec, event.withdrawn)
-        ledger.most_pairs = self._request.most_pairs
+        ledger.pair_limit = self._request.pair_limit
         self.progress = self._progress_of(ledger)
         self._tournament = event.tournament
         show = self._display.show

@@ -7,17 +7,9 @@ from importlib.metadata import version
 import click
 
 from playout.commands.options import ImportedCommand, OptionGroup, game_option
-from playout.server.organizer.commands import (
-    conclude,
-    export,
-    list_,
-    match,
-    report,
-    resume,
-    run,
-    status,
-    validate,
-)
+from playout.server.organizer.commands.conclude import conclude
+from playout.server.organizer.commands.read import export, list_, report, status, validate
+from playout.server.organizer.commands.run import match, resume, run
 
 EPILOG = """
 \b

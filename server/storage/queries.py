@@ -53,6 +53,7 @@ from playout.server.storage.results import (
 )
 from playout.server.storage.schema import (
     accounts,
+    identity,
     ladder_ratings,
     leaderboards,
     matches,
@@ -213,6 +214,11 @@ class Reader:
             total = count_of(connection, tournaments)
             rows = connection.execute(_limited(chosen, page, per_page)).all()
         return result_page([_tournament_row(row) for row in rows], page, per_page, total)
+
+    def database_id(self) -> str:
+        """Return the random id of the database, a UUID."""
+        with self._database.connect() as connection:
+            return str(connection.scalar(sa.select(identity.c.id)))
 
     def ended_tournaments(self, after: Place, most: int) -> list[TournamentRow]:
         """Return up to `most` tournaments that ended after a place, the first of them first."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -79,9 +80,15 @@ class _KeptGame:
 class RatingKeeper:
     """Updates the ratings in one database. Every method raises SQLAlchemyError when it fails."""
 
-    def __init__(self, reader: Reader, stopping: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        stopping: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Long work ends soon, without a result, when `stopping` returns true."""
         self._reader = reader
+        self._clock = clock
         self._stopping = stopping
         self._kept: dict[str, _KeptGame] = {}
         #: For games that are not in memory: the end of the last match that their ratings cover.
@@ -104,7 +111,8 @@ class RatingKeeper:
         if kept is None:
             return self._begin(game, stored, last_at)
         if last_at == kept.last_at:
-            return []
+            is_behind = self._is_ahead(last_at) and self._count(game, last_at) != kept.ended
+            return self._fill(game) if is_behind else []
         new = [each for each in self._ended(game, kept.last_at) if each.match not in kept.latest]
         if not new or self._count(game, new[-1].at) != kept.ended + len(new):
             return self._fill(game)
@@ -115,7 +123,7 @@ class RatingKeeper:
 
     def _begin(self, game: str, stored: _Covered | None, last_at: float) -> list[Record]:
         """Take a game into memory, unless its stored ratings cover all ended matches."""
-        if self._covered.get(game) == last_at:
+        if self._covered.get(game) == last_at and not self._is_ahead(last_at):
             return []
         if stored == _Covered(self._count(game, last_at), last_at):
             self._covered[game] = last_at
@@ -168,6 +176,10 @@ class RatingKeeper:
             data=_encode(board).decode(),
         )
         return [*_points(board, kept.noted), stored]
+
+    def _is_ahead(self, last_at: float) -> bool:
+        """Return whether the clock was set back since: then matches end before the last one."""
+        return last_at > self._clock()
 
     # Queries.
 

@@ -164,4 +164,7 @@ puzzles = Table(
     Index("puzzles_game", "game"),
 )
 
+#: One row: the random id of the database, by which readers of feeds tell servers apart.
+identity = Table("identity", metadata, Column("id", Text, primary_key=True))
+
 puzzle_attempts = _table("puzzle_attempts", PuzzleAttempted, keys=2, parent=puzzles)

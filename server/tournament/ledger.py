@@ -133,7 +133,7 @@ class Ledger:
         self.withdrawn = list(withdrawn)
         self.over = False
         #: Maximum number of pairs that a race counts, in schedule order; None for all.
-        self.most_pairs: int | None = None
+        self.pair_limit: int | None = None
         #: By match id, in the order of their start.
         self.fixtures: dict[str, Fixture] = {}
         self.running: dict[str, Fixture] = {}
@@ -389,8 +389,8 @@ class Ledger:
             return None
         race = self._race or Race(self.spec.betting, len(self.spec.entrants) - 1)
         testable = self._testable_pairs
-        if self.most_pairs is not None:
-            testable = min(testable, self.most_pairs)
+        if self.pair_limit is not None:
+            testable = min(testable, self.pair_limit)
         since, self._tested, self._race = self._tested, testable, race
         for pair in itertools.islice(self.pairs, since, self._tested):
             if race.is_over:

@@ -428,6 +428,8 @@ def _hex_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     """
     point = written[2:-1].strip().lower()
     if point.startswith("swap"):
+        if "swap" not in spec.parse(str(game)).options:
+            raise IllegalAction(f"{written[:20]}: {game} has no swap; Hex has one with swap=true")
         point = "swap"
     elif found := column_and_row(point):
         point = f"{LETTERS[found[0]]}{found[1] + 1}"
@@ -437,6 +439,8 @@ def _hex_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
 def _sgf_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     """Return the action of `B[dd]` in a state. Raises IllegalAction."""
     colour, point = written[0], written[2:-1].strip()
+    if game.winner(state):
+        raise IllegalAction(f"{written[:20]} is not legal: the game is over")
     if _COLOURS[colour] != game.current_player(state):
         raise IllegalAction(f"{written[:20]}: it is the turn of the other player")
     view = game.view(state)

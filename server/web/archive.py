@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
@@ -85,6 +86,9 @@ class PlayerRecord(Struct, frozen=True, kw_only=True):
     games: tuple[GameRecord, ...]
 
 
+_NO_DATABASE = str(uuid.uuid4())
+
+
 class Archive:
     """Reads one database; empty without one. All Deferreds fail with HttpError."""
 
@@ -121,6 +125,10 @@ class Archive:
     def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[TournamentRow]]:
         """Return a page of the tournaments, the latest first."""
         return self._read(lambda reader: reader.tournaments(page, per_page), ResultPage())
+
+    def database_id(self) -> Deferred[str]:
+        """The id of the database, a UUID; without a database, one that is valid until the end."""
+        return self._read(lambda reader: reader.database_id(), _NO_DATABASE)
 
     def rated_games(self) -> Deferred[list[str]]:
         """The games that have rated matches, sorted."""

@@ -12,7 +12,7 @@ import socket as sockets
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, AnyStr, Protocol
+from typing import Any, AnyStr
 
 from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
@@ -131,13 +131,6 @@ def _own_names() -> tuple[str, str]:
 # Connections.
 
 
-class HttpConnection(Protocol):
-    """A connection that is counted, and can be closed."""
-
-    def close_now(self) -> None:
-        """Close the connection; output that the peer has not read is dropped."""
-
-
 class HttpConnections:
     """The open connections that share a limit, and those of them that wait for a request."""
 
@@ -147,10 +140,10 @@ class HttpConnections:
         self._most = most
         self._most_of_address = of_address
         #: The network of each.
-        self._open: dict[HttpConnection, str] = {}
+        self._open: dict[HttpChannel, str] = {}
         self._by_network: Counter[str] = Counter()
         #: Those that wait for a request, or for the rest of one, the longest wait first.
-        self._waiting: dict[HttpConnection, None] = {}
+        self._waiting: dict[HttpChannel, None] = {}
 
     def make_room(self, address: str) -> bool:
         """Close the connection that has waited longest, if needed; False if none waits."""
@@ -159,22 +152,22 @@ class HttpConnections:
             return self._close_one(lambda each: self._open[each] == name)
         return len(self._open) < self._most or self._close_one(lambda each: True)
 
-    def add(self, channel: HttpConnection, address: str) -> None:
+    def add(self, channel: HttpChannel, address: str) -> None:
         """Add a new connection, which waits for a request."""
         self._open[channel] = network(address)
         self._by_network[network(address)] += 1
         self.wait(channel)
 
-    def wait(self, channel: HttpConnection) -> None:
+    def wait(self, channel: HttpChannel) -> None:
         """Note that a connection waits for a request from now on."""
         if channel in self._open:
             self._waiting[channel] = None
 
-    def answer(self, channel: HttpConnection) -> None:
+    def answer(self, channel: HttpChannel) -> None:
         """Note that a request on a connection is being answered."""
         self._waiting.pop(channel, None)
 
-    def remove(self, channel: HttpConnection) -> None:
+    def remove(self, channel: HttpChannel) -> None:
         """Remove a connection that was closed or no longer uses HTTP."""
         self._waiting.pop(channel, None)
         name = self._open.pop(channel, None)
@@ -183,7 +176,7 @@ class HttpConnections:
             if not self._by_network[name]:
                 del self._by_network[name]
 
-    def _close_one(self, chosen: Callable[[HttpConnection], bool]) -> bool:
+    def _close_one(self, chosen: Callable[[HttpChannel], bool]) -> bool:
         channel = next(filter(chosen, self._waiting), None)
         if channel is None:
             return False

@@ -25,8 +25,7 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.texts import LANGUAGES, Language
-from playout.server.web.wording import about, clock_in_words, game_title
+from playout.server.web.texts import LANGUAGES, Language, about, clock_in_words, game_title
 
 # Scripts and styles of the pages, which are read and compressed when the server starts.
 

@@ -268,7 +268,12 @@ def test_a_pasted_position_is_analysed(page: Page) -> None:
     page.goto("/analysis?game=chess")
     page.get_by_role("button", name="Draw a position").click()
     page.get_by_role("button", name="Clear the board").click()
-    for name, cell in (("white king", 60), ("black king", 4), ("white rook", 63), ("black rook", 0)):
+    for name, cell in (
+        ("white king", 60),
+        ("black king", 4),
+        ("white rook", 63),
+        ("black rook", 0),
+    ):
         page.get_by_role("radio", name=name).check(force=True)
         page.locator(f"#drawn [data-cell='{cell}']").click()
     page.locator("#drawn [data-cell='0']").click()  # which removes it

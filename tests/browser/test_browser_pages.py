@@ -24,14 +24,20 @@ from playout.server.storage.queries import Reader
 from playout.server.storage.results import MatchFilter
 from support import scale
 from support.accessibility import accessibility_faults, nameless, require_axe
-from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
+from support.browser import (
+    PICTURES,
+    BrowserSite,
+    BrowserUsers,
+    my_turn,
+    running_site,
+    start_match,
+)
 from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
 from support.variants import seen, small
 from support.waiting import wait_until
 
-PICTURES = Path(__file__).parents[1] / "screenshots"
 #: Returns the faults of a page, in words.
 Judge = Callable[[Page], list[str]]
 #: A name that must be shown as text everywhere.

@@ -17,6 +17,7 @@ from support import scale
 from support.browser import (
     MOVES,
     OVER,
+    PICTURES,
     BrowserSite,
     BrowserUsers,
     arrive,
@@ -37,7 +38,7 @@ from support.browser import (
     walk,
 )
 from support.scale import repetitions
-from support.variants import SMALL, seen, small
+from support.variants import CHANCE, SMALL, seen, small
 from support.waiting import wait_until
 from testbed.machine import reserve_port
 
@@ -47,8 +48,13 @@ LONG = 100
 #: pass, moves of two cells, hexagons, pieces that fall, pits, a heap, points and dice, and moves
 #: without cells.
 KINDS = ["go", "clobber", "hex", "connect_four", "kalah", "nim", "backgammon", "open_spiel"]
-#: The window of a phone, in which the games with dice are played.
-PHONE = {"width": 390, "height": 844}
+#: Windows of a screen and of a phone. Games with dice are played in that of a phone by clicks, and
+#: with `--slow` in both.
+WINDOWS = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+CLICKED = [
+    *((game, "wide") for game in seen(games.names()) if scale.slow or game not in CHANCE),
+    *((game, "phone") for game in CHANCE),
+]
 
 
 def most_plies(game: str) -> int:
@@ -58,15 +64,19 @@ def most_plies(game: str) -> int:
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
-@pytest.mark.parametrize("game", seen(games.names()))
+@pytest.mark.parametrize(("game", "window"), CLICKED)
 def test_a_whole_match_is_played_by_clicking(
-    people: BrowserUsers, site: BrowserSite, game: str
+    people: BrowserUsers, site: BrowserSite, game: str, window: str
 ) -> None:
+    """With `--slow`, pictures of games with dice are in tests/screenshots."""
     # Drawing transitions takes a sixth of the processor time; matches by keyboard have them.
-    window = {"viewport": PHONE} if games.load(small(game)).has_chance else {}
-    page = people.come(reduced_motion="reduce", **window)
+    page = people.come(reduced_motion="reduce", viewport=WINDOWS[window])
     match = start_match(page, game, **SMALL.get(game, {}))
-    play_on(page, random.Random(1), most_plies(game))
+    draw, most = random.Random(1), most_plies(game)
+    play_on(page, draw, 2)
+    if scale.slow and game in CHANCE and my_turn(page):
+        page.screenshot(path=PICTURES / f"{game}_{window}.png", full_page=True)
+    play_on(page, draw, most - 2)
     if my_turn(page):
         page.get_by_role("button", name="Resign").click()
         page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
@@ -75,7 +85,7 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator("#status")).to_have_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
     expect(page.locator(MOVES)).to_have_count(0)
-    if window and shipped(games.load(small(game))):  # its luck is shown without a reload
+    if game in CHANCE and shipped(games.load(small(game))):  # its luck is shown without a reload
         expect(page.locator("#luck strong").first).to_have_text(re.compile(r"^[+-]\d\.\d{3}$"))
 
 

@@ -37,6 +37,13 @@ from support.requirements import skip_without
 from support.scale import repetitions
 from support.stored_game import PlayedGame
 
+#: The program as an engine, without looking ahead.
+ENGINE = """
+[gnubg]
+command = "gnubg -t -q -r"
+protocol = "gnubg"
+options = { "evaluation cubedecision evaluation plies" = 0 }
+"""
 #: An order without effect, and its answer, which separates the others.
 _MARK, _MARKED = "show delay", "The delay is set to 300 ms."
 
@@ -240,10 +247,16 @@ _CHANCE = re.compile(r"^\d\. (?:No )?(?:[Rr]e)?[Dd]ouble(?:, (take|pass))? +(\d+
 #: Maximum mean difference from the chances of gnubg at 0 plies, and mean loss of a decision:
 #: they were 0.018 and 0.0008 in 9 matches, in which always rolling loses 0.0031.
 _NEAR, _LOST = 0.03, 0.002
+#: Maximum difference of a chance that gnubg shows from the one that it tells as an engine.
+_SAME = 2e-4
 
 
 def test_chances_to_win_a_match_are_near_those_of_gnubg(gnubg: str, tmp_path: Path) -> None:
-    """Each position in which a player may double, with the decision."""
+    """Each position in which a player may double, with the decision.
+
+    The program as an engine decides as it suggests to a person, unless two decisions are equal.
+    """
+    (tmp_path / "engines.toml").write_text(ENGINE)
     apart, lost, lost_by_rolling = [], [], []
     for seed in range(repetitions(9, short=1)):
         game = games.load(f"backgammon(points={5 + 2 * (seed % 3)})")
@@ -262,20 +275,34 @@ def test_chances_to_win_a_match_are_near_those_of_gnubg(gnubg: str, tmp_path: Pa
             orders += [_MARK, *setting_of(game, each.state), "show board", "hint"]
         _, *answers = run(gnubg, tmp_path, orders).split(_MARKED)
         player = players.load("alphabeta(depth=1,candidates=2)", game)
+        engine = players.load(f"engine(name=gnubg,file={tmp_path}/engines.toml)", game)
         for each, answer in zip(asked, answers, strict=True):
             ids = re.findall(r"Position ID: (\S+)\s+Match ID +: (\S+)", answer)[-1]
             assert seen_by_gnubg(*ids) == seen_by_us(game, each.state)
             theirs = {name: float(chance) / 100 for name, chance in _CHANCE.findall(answer)}
             assert theirs.keys() == {"", "take", "pass"}, answer
             double = min(theirs["take"], theirs["pass"])
+            rolls, takes = theirs[""], theirs["take"]
+            chosen = engine.choose(each, Limit())
+            answered = engine.choose(each.play(DOUBLE), Limit())
+            if rolls != double:
+                assert chosen.action == (DOUBLE if double > rolls else ROLL)
+            if takes != theirs["pass"]:
+                assert answered.action == (TAKE if takes < theirs["pass"] else DROP)
+            assert chosen.info is not None
+            assert chosen.info.win_rate == pytest.approx(max(rolls, double), abs=_SAME)
+            if answered.action == TAKE:
+                assert answered.info is not None
+                assert answered.info.win_rate == pytest.approx(1 - takes, abs=_SAME)
             info = player.choose(each, Limit()).info
             assert info is not None
             ours = {found.action: found.win_rate for found in info.actions}
-            apart += [abs(ours[ROLL] - theirs[""]), abs(ours[DOUBLE] - double)]
-            best = max(double, theirs[""])
-            lost.append(best - (double if ours[DOUBLE] > ours[ROLL] else theirs[""]))
-            lost_by_rolling.append(best - theirs[""])
+            apart += [abs(ours[ROLL] - rolls), abs(ours[DOUBLE] - double)]
+            best = max(double, rolls)
+            lost.append(best - (double if ours[DOUBLE] > ours[ROLL] else rolls))
+            lost_by_rolling.append(best - rolls)
         player.close()
+        engine.close()
     assert len(lost) > 30
     assert sum(apart) / len(apart) < _NEAR
     assert sum(lost) / len(lost) < _LOST

@@ -71,7 +71,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiceServer]:
     (folder / "script.mjs").write_text(SCRIPT)
     (folder / "engines.toml").write_text(
         f"[script]\ncommand = \"node '{folder}/script.mjs'\"\nprotocol = 'lines'\n"
-        "[gnubg]\ncommand = 'gnubg -t -q'\nprotocol = 'gnubg'\n"
+        "[gnubg]\ncommand = 'gnubg -t -q -r'\nprotocol = 'gnubg'\n"
     )
     database = ("--database", f"sqlite:///{folder}/playout.db")
     with running_server(*database) as server:
@@ -99,6 +99,7 @@ def test_a_person_a_class_and_a_script_play_on_one_server(site: DiceServer) -> N
 
 
 def test_gnubg_and_an_agent_play_on_that_server(site: DiceServer) -> None:
+    """They play a match of two points, with the doubling cube."""
     if shutil.which("gnubg", path=search_path()) is None:
         skip_without("gnubg (apt install gnubg)")
     engine = f"engine(name=gnubg,file={site.folder}/engines.toml)"
@@ -107,11 +108,11 @@ def test_gnubg_and_an_agent_play_on_that_server(site: DiceServer) -> None:
         words = ("mcp", *site.server.address, "--name", "Mia")
         async with tools_of("playout-bridge", words, site.folder) as call:
             terms = {"opponent": "Gil", "clock": "120d12"}
-            state = await call("new_match", game="backgammon", **terms)
+            state = await call("new_match", game="backgammon(points=2)", **terms)
             return await played_to_the_end(call, state)
 
     with ThreadPoolExecutor() as pool:
-        output = pool.submit(site.play, "backgammon", engine, "Gil", "Mia")
+        output = pool.submit(site.play, "backgammon(points=2)", engine, "Gil", "Mia")
         state = asyncio.run(play())
         assert state["winner"] in (1, 2), state
         site.verify(output.result())

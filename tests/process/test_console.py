@@ -9,6 +9,7 @@ import sys
 import pytest
 from rich.console import Console
 
+from playout.laboratory.trial import display as trial_display
 from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import Sprt
 from playout.server.organizer.console import LineDisplay, LiveDisplay, result, tables
@@ -41,6 +42,18 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
     ]
     lines.refresh(progress, 261.0)
     assert capsys.readouterr().out == "", "they are what they were"
+
+
+def test_a_wait_for_the_players_of_a_test(capsys: pytest.CaptureFixture[str]) -> None:
+    progress, lines = new_progress(), trial_display(100)
+    lines.refresh(progress, 100.0)
+    lines.refresh(progress, 101.0)
+    lines.refresh(progress, 103.0)
+    waits = ["Waiting for the players ...", "Waiting for the players ... 3 s"]
+    assert capsys.readouterr().out.splitlines() == waits
+    progress.ledger.put(fixture(KEY, 1, None))
+    lines.refresh(progress, 110.0)
+    assert "Waiting" not in capsys.readouterr().out
 
 
 def test_lines_about_a_wait_are_repeated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,8 @@ from support.waiting import wait_until
 def new_evaluation(path: Path, *more: str, round_s: float = 0.1, game: str = GAME) -> RunFolder:
     """The folder of a new run with rounds of some seconds."""
     rounds = ("--set", f"processes.seconds_per_round={round_s}")
-    code, output = invoke("playout-train", "new", game, str(path), "--evaluation", *rounds, *more)
+    kind = () if games.load(game).has_chance else ("--evaluation",)  # the default with dice
+    code, output = invoke("playout-train", "new", game, str(path), *kind, *rounds, *more)
     assert code == 0, output
     return RunFolder.open(path)
 

@@ -23,7 +23,7 @@ from playout import games
 from playout.games import Position
 from playout.protocol.dice import Dice, verified_rolls
 from soak.scripted_clients import GAMES, ReceivedMatch, ScriptedClients, WaitTimeout
-from support.postgres import Postgres, postgres
+from support.postgres import Postgres
 from testbed.server_process import KillableServer, killable_server
 
 # The matches in a database, and their contradictions to the records of the clients.
@@ -169,17 +169,6 @@ class DisturbedRun(ABC):
     def matches(self) -> int:
         """Number of matches in the database."""
         return len(self.found)
-
-    @property
-    def moves_stored(self) -> int:
-        """Number of moves in the database."""
-        return sum(len(match.moves) for match in self.found.values())
-
-    @property
-    def moves_received(self) -> int:
-        """Number of moves that a client received."""
-        records = self.clients.records
-        return len({(each.match, ply) for each in records for ply in range(len(each.moves))})
 
     @abstractmethod
     def _clients(self, port: int) -> ScriptedClients:
@@ -345,9 +334,3 @@ def play_with_kills(plan: FaultPlan, cluster: Postgres | None = None) -> KillRun
         run = KillRun(plan, Path(folder), cluster)
         asyncio.run(run.play())
     return run
-
-
-def with_new_postgres(plan: FaultPlan) -> KillRun:
-    """Run a plan with a new cluster of PostgreSQL. Raises PostgresMissing."""
-    with postgres() as cluster:
-        return play_with_kills(plan, cluster)

@@ -7,6 +7,7 @@ the parser declares; its text has at most 10 kB, and nothing has changed.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import gzip
@@ -21,11 +22,12 @@ import tarfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import msgpack
@@ -37,23 +39,27 @@ from twisted.internet.task import Clock
 from twisted.web.resource import Resource
 
 from playout import games
-from playout.agents import benchmark_file
+from playout.agents import benchmark_file, models
 from playout.agents.models import ChatCompletion, ModelAnswer, decoded_answer
 from playout.agents.prompts import move_of
+from playout.agents.variants import known
 from playout.bots import archive, bot_file
 from playout.bots.archive import ArchiveError
 from playout.bots.bot_file import BotFileError
+from playout.bots.site_client import SiteClient
+from playout.bridges.comply import proxy as comply_proxy
 from playout.commands import identity
 from playout.commands.identity import TokenError
 from playout.commands.toml_table import TomlError
 from playout.games import IllegalAction, Position, SpecError
-from playout.games.core import spec
+from playout.games.core import plugins, spec
 from playout.laboratory import lab_file
 from playout.players import engine, find
 from playout.players.core.player import Limit, PlayerError, Resigned
 from playout.players.engines import config, original_json
 from playout.players.engines.client import EngineClient
 from playout.players.engines.config import EngineConfig
+from playout.players.engines.engine_command import main as playout_engine
 from playout.players.engines.engine_server import EngineServer, LineInput, checked_player
 from playout.players.engines.gomocup_engine import GomocupBrain
 from playout.players.engines.gtp_engine import GtpServer
@@ -62,7 +68,7 @@ from playout.players.engines.uci_engine import UciServer
 from playout.players.evaluations import files as evaluation_files
 from playout.players.nets import alphazero_gomoku, contract
 from playout.players.nets.files import NetError
-from playout.players.training import TrainingError
+from playout.players.training import TrainingError, run_folder
 from playout.players.training import settings as training_settings
 from playout.protocol import codec, endpoints, names, sgf, text_files, time_control, versions
 from playout.protocol.names import BadName
@@ -72,10 +78,13 @@ from playout.sandbox.proxy import HostProxy
 from playout.server.core.handlers.push import is_of_service
 from playout.server.export import backgammon, jsonl, pgn
 from playout.server.export import sgf as export_sgf
+from playout.server.ladder import pairing
 from playout.server.model.offered_bots import BadBot, parse_offered_bot
+from playout.server.net import webhooks
+from playout.server.organizer.local_server import ServerCertificate
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.server_command import main as playout_server
-from playout.server.tournament import competition_file, spec_parser
+from playout.server.tournament import competition_file, opening_file, spec_parser
 from playout.server.tournament.competition_file import CompetitionFileError
 from playout.server.web import texts
 from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse
@@ -356,8 +365,9 @@ def _(draw: Draw, folder: Path) -> None:
     game, state = position.game, position.state
     refusable(lambda: game.parse_action(state, text), IllegalAction)
     refusable(lambda: game.parse_turn(state, text), IllegalAction)
-    refusable(lambda: move_of(position, text), IllegalAction)
-    refusable(lambda: move_of(position, f"I think.\n**MOVE: {text}**"), IllegalAction)
+    refusable(lambda: move_of(position, text, known(game)), IllegalAction)
+    marked = f"I think.\n**MOVE: {text}**"
+    refusable(lambda: move_of(position, marked, known(game)), IllegalAction)
 
 
 # Files of games and openings. A tournament's file names them, so that all its errors are counted.
@@ -377,6 +387,10 @@ OPENINGS = {
         "backgammon",
         [" 1 point match\n\n Game 1\n A : 0   B : 0\n  1) 31: 8/5 6/5     42: 8/4 6/4\n"],
     ),
+    "psq": (
+        "gomoku",
+        ["Piskvorky 15x15, 11:11, 0\n8,8,1000\n9,7,20\n10,10,0\n-1\nan engine\nanother\n0\n"],
+    ),
     "sgf": (
         "go(size=9)",
         ["(;FF[4]SZ[9]KM[6.5];B[ee];W[dd](;B[aa])(;B[bb];W[]))", "(;SiZe[9];Black[ee])"],
@@ -386,6 +400,9 @@ OPENINGS = {
     "gomoku.txt": ("gomoku", ["-3,-2, 0,1, 4,4\n0,0\n"]),
     "list.txt": ("connect_four", ["4 4 3\n[3, 3]\n1. d d 2. c"]),
 }
+
+
+_POSITIONS = ["rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", "W:W31-50:B1-20"]
 
 
 def _openings(kind: str) -> Fuzz:
@@ -424,6 +441,14 @@ def _openings(kind: str) -> Fuzz:
 
 for _kind in OPENINGS:
     parser(f"openings: {_kind}")(_openings(_kind))
+
+
+@parser("pasted positions and moves")
+def _(draw: Draw, folder: Path) -> None:
+    game, valid = OPENINGS[draw(st.sampled_from([*OPENINGS]))]
+    text = damaged(draw, [*valid, *_POSITIONS])
+    rules = games.load(draw(st.sampled_from([game, *EXAMPLES])))
+    refusable(lambda: opening_file.pasted(text, rules, 100), opening_file.BadOpening)
 
 
 @parser("imported matches")
@@ -646,6 +671,47 @@ def _(draw: Draw, folder: Path) -> None:
     refusable(lambda: read(path, game), evaluation_files.EvaluationError)
 
 
+@parser("files of trainings")
+def _(draw: Draw, folder: Path) -> None:
+    content = damaged_bytes(draw, [run_folder.packed({"a": np.ones(9)}, {"round": 1})])
+    refusable(lambda: run_folder.unpacked(content, "shard", "delete it"), TrainingError)
+
+
+@parser("certificates and keys")
+def _(draw: Draw, folder: Path) -> None:
+    if "PEM" not in _FILES:
+        made = ServerCertificate("127.0.0.1")
+        _FILES["PEM"] = made.certificate.read_bytes() + made.key.read_bytes()
+        made.delete()
+    paths = [
+        written(folder, name, damaged_bytes(draw, [_FILES["PEM"]])) for name in ("a.pem", "b.pem")
+    ]
+    refusable(lambda: endpoints.encrypted(None, *paths), endpoints.TlsError)
+
+
+@parser("secrets of webhooks")
+def _(draw: Draw, folder: Path) -> None:
+    written(
+        folder, "secret", encoded(draw, damaged(draw, ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]))
+    )
+    refusable(lambda: webhooks.secret(folder), webhooks.WebhooksUnavailable)
+
+
+@parser("hours of ladders")
+def _(draw: Draw, folder: Path) -> None:
+    text = damaged(draw, ["18:00-22:00", "22:30-06:15", "00:00-24:00"], ["24", "60", ":", "-"])
+    refusable(lambda: pairing.parse_hours([text]), pairing.LadderHoursError)
+
+
+@parser("modules of Python in the folder of a bot")
+def _(draw: Draw, folder: Path) -> None:
+    code = damaged(draw, ["from playout.games import Game\n\nclass Mine(Game):\n    x = 'a.bin'\n"])
+    written(folder, "mine.py", encoded(draw, code))
+    assert plugins.file_hint("game", "Game", "mine.py", folder)
+    files = {"mine.py": (folder / "mine.py").read_bytes()}.get
+    assert versions.of_player("mine:Mine", files)
+
+
 # Messages.
 
 _MESSAGES = [
@@ -675,6 +741,22 @@ def _(draw: Draw, folder: Path) -> None:
 def _(draw: Draw, folder: Path) -> None:
     frame = damaged_bytes(draw, list(map(msgpack.packb, _EVENTS)))
     refusable(lambda: codec.decode_event(frame), ValueError)
+
+
+@parser("frames of bots that are checked")
+def _(draw: Draw, folder: Path) -> None:
+    bodies = map(msgpack.packb, _MESSAGES)
+    frames = [len(each).to_bytes(4, "big") + each for each in bodies]
+    data = damaged_bytes(draw, frames)
+
+    async def read() -> None:
+        stream = asyncio.StreamReader()
+        stream.feed_data(data)
+        stream.feed_eof()
+        while frame := await comply_proxy.read_frame(stream):
+            assert bounded(str(frame))
+
+    refusable(lambda: asyncio.run(read()), comply_proxy.NotAFrame)
 
 
 @parser("answers of models")
@@ -753,6 +835,75 @@ def _(draw: Draw, folder: Path) -> None:
             return ours.recv(65536)
 
     assert len(asyncio.run(ask())) <= MOST_BYTES
+
+
+# Programs that answer over HTTP, and may be hostile.
+
+_ANSWERS = [
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 43\r\n\r\n"
+    b'{"ended_at": null, "choices": [], "x": "y"}',
+    b"HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n\r\n"
+    b'{"error": "the queue is full"}',
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    b"HTTP/1.1 409 Conflict\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}",
+    b"HTTP/1.0 302 Found\r\nLocation: http://[::1/\r\n\r\n",
+    b"HTTP/1.1 503 Later\r\nRetry-After: 5\r\nContent-Encoding: gzip\r\n\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+]
+
+
+@contextlib.contextmanager
+def _answering(data: bytes) -> Iterator[str]:
+    """Yield an address at which each connection gets these bytes after its request."""
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                with listener.accept()[0] as peer:
+                    peer.settimeout(5)
+                    with contextlib.suppress(OSError):
+                        peer.recv(65536)
+                        peer.sendall(data)
+                        peer.shutdown(socket.SHUT_WR)
+                        while peer.recv(65536):
+                            pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@parser("answers of sites")
+def _(draw: Draw, folder: Path) -> None:
+    with _answering(damaged_bytes(draw, _ANSWERS)) as site:
+        client = SiteClient(site, "Ada", "secret")
+        refusable(lambda: client.json("tests/1"), click.ClickException)
+
+
+@parser("answers of endpoints of models")
+def _(draw: Draw, folder: Path) -> None:
+    with (
+        _answering(damaged_bytes(draw, _ANSWERS)) as address,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("OPENAI_BASE_URL", address)
+        client = models.client(benchmark_file.ModelConfig("m", endpoint="x"), folder)
+        request = models.ModelRequest("1", [], 5, 10.0)
+        refusable(lambda: client.ask(request), models.ModelBusy, models.ModelUnusable)
+
+
+@parser("answers to webhooks")
+def _(draw: Draw, folder: Path) -> None:
+    data = damaged_bytes(draw, _ANSWERS)
+    ends = SimpleNamespace(kinds=("match",), name="x")
+    with _answering(data) as url:
+        hook = webhooks.Webhook(Mock(), folder, url, ends, lambda: 5.0)
+        refusable(lambda: hook._post("match.ended.1", b"{}"), *webhooks.EXPECTED)
 
 
 # Engines of strangers: a process whose output is drawn, a piece for each command.
@@ -1019,3 +1170,71 @@ _commands(
     ],
     lambda said: said.startswith(("ERROR", "UNKNOWN")),
 )
+
+
+# The list of parsers.
+
+ROOT = Path(__file__).parents[2]
+#: The definition of a function that reads texts, or the call of one that decodes.
+_READER = re.compile(
+    r"\bdef _?(?:parse|read|decode|load)(?:[sd]|_\w+)?\([^)]*: (?:str|bytes|Path)\b"
+    r"|\b(?:msgspec\.\w+\.(?:decode|Decoder)|loads|unpackb|csv\.reader|ZipFile|genops|decoded"
+    r"|ast\.parse|date(?:time)?\.fromisoformat|load_pem_\w+)\("
+)
+#: Modules that read texts and that this file does not import: by the parser above that reaches
+#: them, or by the reason why strangers write no text for them.
+_OTHERS = {
+    "moves, as people, models and files write them": "games.backgammon games.chess games.core.game",
+    "games with parameters": "games.core.grid players.nets.net",
+    "tournament.toml": "commands.toml_lines",
+    "competition.toml": "competition.competition_command",
+    "server.toml": "server.cli.server_options",
+    "training.toml": "players.training.training_command",
+    "imported matches": "server.cli.export_commands",
+    "certificates and keys": "protocol.connection",
+    "answers of engines: uci": "players.engines.uci_client",
+    "commands to engines: gtp": "players.engines.gtp",
+    "this program writes it": "bots.builder bots.python_bot commands.child commands.durable_files "
+    "commands.subprocesses competition.submissions games.core.position laboratory.builds "
+    "laboratory.journal laboratory.queue laboratory.queue_site laboratory.trial "
+    "players.analyst.puzzles players.comparison.openings_command protocol.tournament_spec "
+    "server.app server.core.accounts server.model.records server.net.push_sender "
+    "server.net.site_processes server.organizer.commands.read server.organizer.commands.run "
+    "server.storage.database server.storage.ipc server.storage.queries server.tournament.ledger "
+    "server.web.match_data",
+    "it is a file of the package": "players.best ratings.book",
+    "it is a class of the user": "games.original",
+}
+
+
+def _reading_modules() -> set[str]:
+    """Return the modules of the program that read texts."""
+    found = set()
+    for package in (each for each in (ROOT / "src" / "playout").iterdir() if each.is_symlink()):
+        for path in package.resolve().rglob("*.py"):
+            if _READER.search(path.read_text(encoding="utf-8")):
+                name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                found.add(name.removesuffix(".__init__"))
+    return found
+
+
+def test_every_module_that_reads_texts_is_examined() -> None:
+    reading = _reading_modules()
+    imported = {
+        name
+        for each in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+        if isinstance(each, ast.ImportFrom) and (each.module or "").startswith("playout")
+        for name in (each.module or "", *(f"{each.module}.{one.name}" for one in each.names))
+    }
+    examined = {name.removeprefix("playout.") for name in imported}
+    others = {name for names in _OTHERS.values() for name in names.split()}
+    assert sorted(reading - examined - others) == [], "give it a parser above"
+    assert sorted(others - reading) == []
+    assert [each for each in _OTHERS if ":" in each and each not in PARSERS] == []
+
+
+def test_every_protocol_and_format_is_examined() -> None:
+    assert {*_SAID} == {"lines", *engine._CLIENTS}
+    assert {each.rpartition(".")[2] for each in OPENINGS} - {"txt"} == {*opening_file._READERS}
+    commands = {each.removeprefix("commands to engines: ") for each in PARSERS}
+    assert {*playout_engine.commands} <= commands

@@ -24,6 +24,8 @@ from playout.server.model.records import StoredMatch
 from playout.server.storage.queries import Reader
 from support.commands import RunningServer, running_server
 
+#: The folder of the pictures of pages that tests take with `--slow`.
+PICTURES = Path(__file__).parents[1] / "screenshots"
 #: A long limit: a bot is a process that has to start. Nothing waits that long without a fault.
 PATIENCE_S = 200
 #: The elements that choose a move: cells, and buttons for moves without cells.

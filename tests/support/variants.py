@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from playout import games
+from playout.agents.variants import variant
 from support import scale
 
 VARIANTS = [
@@ -89,6 +90,12 @@ COMPILED = [name for name in EXAMPLES if name in games.names()]
 #: The games with chance, and those without it.
 CHANCE = [name for name in COMPILED if games.load(name).has_chance]
 WITHOUT_CHANCE = [name for name in EXAMPLES if name not in CHANCE]
+
+if scale.slow:
+    #: The parameters of a variant of each game that is drawn for language models.
+    VARIANTS += sorted(
+        {str(variant(games.load(name), 1, 2).game) for name in COMPILED} - {*COMPILED, *VARIANTS}
+    )
 
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)

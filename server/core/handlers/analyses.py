@@ -10,7 +10,6 @@ Nor is one for the spectator of a match whose players could gain.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from playout.protocol.messages import (
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.core.effects import EndAnalysis, StartAnalysis
+from playout.server.core.fair_shares import in_turns
 from playout.server.core.handlers.bots import names_of
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
@@ -212,7 +212,7 @@ class Analyses:
         is_full = 0 < policy.analyses_waiting <= len(self._waiting)
         counts = Counter(each.address for each in self._waiting.values())
         largest, count = counts.most_common(1)[0] if counts else ("", 0)
-        text = f"{len(self._waiting)} analyses wait, which is the most: try again in a minute"
+        text = f"{len(self._waiting)} analyses wait, and the queue is full: try again in a minute"
         if is_full and counts[address] + 1 >= count:
             raise Refused(Code.TOO_MANY, text)
         self._quota.require(address, now)
@@ -229,8 +229,7 @@ class Analyses:
         kept = {*by_address, *(each.address for each in self._running.values())}
         self._turns = {each: turn for each, turn in self._turns.items() if each in kept}
         addresses = sorted(by_address, key=lambda each: self._turns.get(each, 0))
-        rounds = itertools.zip_longest(*(by_address[each] for each in addresses))
-        return [each for each in itertools.chain(*rounds) if each]
+        return list(in_turns(by_address[each] for each in addresses))
 
     def _replace(self, session: Session) -> None:
         """End the analysis of a person, which a new one replaces."""

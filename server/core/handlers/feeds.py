@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TypeVar
 
 from msgspec import structs
 
@@ -20,7 +19,6 @@ from playout.protocol.messages import (
     Notice,
     Outcome,
     Overview,
-    Seeking,
     SubscribeLobby,
     Summary,
     Tournament,
@@ -29,7 +27,6 @@ from playout.protocol.messages import (
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.joined_sessions import JoinedSessions
-from playout.server.core.lobby import OpenSeek
 from playout.server.core.match import Match
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom
 from playout.server.core.session_manager import SessionDisconnected
@@ -51,7 +48,7 @@ _NO_NEWS = News()
 
 
 class LastOutcomes:
-    """The last results of matches, of which each owner has a fair share: see `fair_share`."""
+    """The last results of matches, of which each address and person there has a fair share."""
 
     def __init__(self) -> None:
         #: The results by number, and the numbers of each address and of each person there.
@@ -133,27 +130,23 @@ class LobbyFeed:
     @handles(List)
     def send_listing(self, request: List, origin: RequestContext) -> None:
         """Send the players, seeks and matches, once."""
-        present = self._registry.present()
         listing = Listing(
             re=request.id,
-            players=tuple(each.person for each in fair_share(present, LISTED, _session_owner)),
-            seeks=self._seeks(LISTED),
-            matches=_summaries(self._rooms.running.values(), LISTED),
+            players=tuple(self._registry.persons.first(LISTED)),
+            seeks=self._lobby.shown(LISTED),
+            matches=_summaries(self._rooms.shares.first(LISTED)),
         )
         self._context.send_to(origin.session, listing)
 
     def overview(self) -> Overview:
         """The players, seeks, matches and last results."""
-        # An account may have many sessions.
-        persons = {session.person: session for session in self._registry.present()}
-        players = [each for person, each in persons.items() if person.role != "spectator"]
-        players.sort(key=attrgetter("person.guest"))
-        roles = Counter(person.role for person in persons)
+        roles = self._registry.roles
+        players = self._registry.persons.first(SHOWN, ranks=2)
         rooms = [room for room in self._rooms.running.values() if not room.bot_is_away]
         return Overview(
-            players=tuple(each.person for each in fair_share(players, SHOWN, _session_owner)),
-            seeks=self._seeks(SHOWN),
-            matches=_summaries(rooms, SHOWN),
+            players=tuple(sorted(players, key=attrgetter("guest"))),
+            seeks=self._lobby.shown(SHOWN),
+            matches=_summaries(self._rooms.shares.first(SHOWN, ranks=1)),
             outcomes=tuple(self._outcomes),
             totals=LobbyTotals(
                 humans=roles["human"],
@@ -164,11 +157,6 @@ class LobbyFeed:
                 games=dict(Counter(str(each.match.game).partition("(")[0] for each in rooms)),
             ),
         )
-
-    def _seeks(self, most: int) -> tuple[Seeking, ...]:
-        """The oldest seeks; those of players that are away come last."""
-        seeks = sorted(self._lobby, key=lambda each: each.session.connection is None)
-        return tuple(each.to_message() for each in fair_share(seeks, most, _seek_owner))
 
     # Events.
 
@@ -193,64 +181,13 @@ class LobbyFeed:
         self._timer.set(now + INTERVAL_S)
 
 
-T = TypeVar("T")
-
-#: The owner of a session, and of a seek. A function in Python would take twice the time.
-_session_owner: Callable[[Session], tuple[str, str]] = attrgetter("network", "skeleton")
-_seek_owner: Callable[[OpenSeek], tuple[str, str]] = attrgetter(
-    "session.network", "session.skeleton"
-)
-
-
-def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return at most `most` things in their order, with a fair share for each owner.
-
-    An owner is an address and the name of a person there. The addresses take turns, and so do the
-    persons of each address, until there are `most` things.
-    """
-    listed = list(things)
-    if len(listed) <= most:
-        return listed
-    owners = list(map(owner_of, listed))
-    addresses: dict[str, dict[tuple[str, str], int]] = {}
-    for each, count in Counter(owners).items():
-        addresses.setdefault(each[0], {})[each] = count
-    left: dict[tuple[str, str], int] = {}
-    parts = _take_turns([sum(persons.values()) for persons in addresses.values()], most)
-    for persons, part in zip(addresses.values(), parts, strict=True):
-        left.update(zip(persons, _take_turns(list(persons.values()), part), strict=True))
-    chosen = []
-    for thing, each in zip(listed, owners, strict=True):
-        if left[each]:
-            left[each] -= 1
-            chosen.append(thing)
-    return chosen
-
-
-def _take_turns(counts: Sequence[int], most: int) -> list[int]:
-    """Return how many things each one gets if all take turns until `most` things are given.
-
-    `counts`: how many things there are for each.
-    """
-    given = [0] * len(counts)
-    waiting: Sequence[int] = range(len(counts))
-    while waiting and (turns := most // len(waiting)):
-        for index in waiting:
-            more = min(turns, counts[index] - given[index])
-            given[index] += more
-            most -= more
-        waiting = [index for index in waiting if given[index] < counts[index]]
-    for index in waiting[:most]:
-        given[index] += 1
-    return given
-
-
-def _summaries(rooms: Iterable[MatchRoom], most: int) -> tuple[Summary, ...]:
-    return tuple(room.summary() for room in fair_share(rooms, most, _match_owner))
+def _summaries(rooms: Iterable[MatchRoom]) -> tuple[Summary, ...]:
+    return tuple(room.summary() for room in rooms)
 
 
 def _match_owner(room: MatchRoom) -> tuple[str, str]:
-    return _session_owner(room.seats[0])
+    first = room.seats[0]
+    return first.network, first.skeleton
 
 
 def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -> News:

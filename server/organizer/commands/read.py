@@ -20,7 +20,7 @@ from playout.server.cli.export_commands import write_matches
 from playout.server.export import FORMATS as MATCH_FORMATS
 from playout.server.model.records import StoredTournament
 from playout.server.organizer import estimate, spec_file
-from playout.server.organizer.commands.tournament_options import database_option, spec_argument
+from playout.server.organizer.commands import database_option, spec_argument
 from playout.server.organizer.console import CHECKING, busy
 from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.tournament.report import FORMATS, writer

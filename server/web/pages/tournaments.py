@@ -31,8 +31,7 @@ from playout.server.web.http import (
 from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import VARIES, render
-from playout.server.web.texts import Language
-from playout.server.web.wording import game_title
+from playout.server.web.texts import Language, game_title
 
 # The summary of the cluster on which the entrants of a tournament run.
 
@@ -132,17 +131,14 @@ async def feed(source: PageSource, request: HttpRequest) -> HttpResponse:
         request.language,
         tournaments=tournaments.items,
         ids=ids,
-        feed_id=_urn(""),
+        feed_id=uuid.UUID(await source.archive.database_id()).urn,
         updated_at=max((each.ended_at or each.started_at for each in tournaments.items), default=0),
     )
     return cacheable_response(body, _ATOM, headers=VARIES)
 
 
 def _urn(tournament: str) -> str:
-    """The identity of a tournament in a feed, equal at all addresses of a server; "": of the feed.
-
-    Atom wants an IRI.
-    """
+    """The id of a tournament in a feed, an IRI that is the same at all addresses of a server."""
     return uuid.uuid5(uuid.NAMESPACE_URL, f"playout:tournaments/{tournament}").urn
 
 
@@ -233,5 +229,7 @@ def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | No
     first, last = ended.items[-1], ended.items[0]
     if last.ended_at is None or len(ended.items) < 2:
         return None
-    matches = 2 * (report.pairs - report.done)
-    return matches * (last.ended_at - first.started_at) / len(ended.items)
+    elapsed_s = last.ended_at - first.started_at
+    if elapsed_s <= 0:  # the clock was set back
+        return None
+    return 2 * (report.pairs - report.done) * elapsed_s / len(ended.items)

@@ -1,4 +1,4 @@
-// What people call games and clocks, as server/web/wording.py writes them.
+// What people call games and clocks, as server/web/texts.py writes them.
 
 import { gettext, listText, ngettext, told } from "./texts.js";
 

@@ -158,6 +158,24 @@ def test_another_file_keeps_the_matches_of_equal_contests(journal: Any) -> None:
     assert not {*other.asked} & {*again.asked}
 
 
+def test_variants_are_played_and_the_drop_is_measured(journal: Any) -> None:
+    report, (model,) = play(journal, first)
+    known = {*model.asked}
+    assert report.measures[0].drop is None
+    report, (model,) = play(journal, first, variants=1)
+    assert not known & {*model.asked}
+    usual, varied = report.measures[:2]
+    assert (usual.game, varied.game) == ("tic_tac_toe", "tic_tac_toe variant 1001")
+    assert (usual.matches, varied.matches, varied.forfeits) == (4, 4, 0)
+    assert usual.lead
+    assert varied.lead
+    assert usual.drop
+    assert usual.drop.value == pytest.approx(usual.lead.value - varied.lead.value)
+    assert varied.drop is None
+    assert "random plies, other names and letters" in report.markdown()
+    assert "model 0 lost: " in report.html() or "model 0 won: " in report.html()
+
+
 def test_models_play_each_other_and_players_are_calibrated(journal: Any) -> None:
     report, _ = play(journal, first, first, opponents=("models", "random", "greedy"), calibration=3)
     assert len(report.journal.matches) == 2 * (2 * 2 * 2 + 2 + 3)

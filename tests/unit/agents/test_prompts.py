@@ -8,6 +8,7 @@ import pytest
 
 from playout import games
 from playout.agents.prompts import BOARDS, PromptForm, correction, move_of, prompt
+from playout.agents.variants import known
 from playout.games import IllegalAction, Position
 
 GAMES = [name for name in games.names() if name not in ("open_spiel", "original")]
@@ -20,29 +21,34 @@ def test_each_legal_move_is_read_from_an_answer(name: str) -> None:
     for _ in range(6):
         for action in position.legal_actions[:40]:
             move = position.name(action)
-            assert move_of(position, f"First {move}.\nMOVE: {move}") == action
-            assert move_of(position, f"**Move: `{move}`**\n") == action
-            assert move_of(position, f"\n{move}\n") == action
+            assert move_of(position, f"First {move}.\nMOVE: {move}", known(game)) == action
+            assert move_of(position, f"**Move: `{move}`**\n", known(game)) == action
+            assert move_of(position, f"\n{move}\n", known(game)) == action
         for board in BOARDS:
-            text = prompt(position, PromptForm(board))
+            text = prompt(position, PromptForm(board), known(game))
             assert ", ".join(map(position.name, position.legal_actions)) in text
         position = position.play(draw.choice(position.legal_actions)).rolled(draw.randrange)
 
 
 def test_the_forms_of_a_position() -> None:
     position = Position.from_names(games.load("tic_tac_toe"), ["b2", "a1"])
-    text = prompt(position, PromptForm())
+    played = known(position.game)
+    text = prompt(position, PromptForm(), played)
     assert " 1 O . .\n 2 . X .\n 3 . . .\nX is player 1, O is player 2" in text
     assert "Moves so far: b2, a1" in text
     assert "Legal moves: b1, c1, a2, c2, a3, b3, c3" in text
-    short = prompt(position, PromptForm("coordinates", legal=False, history=False))
+    short = prompt(position, PromptForm("coordinates", legal=False, history=False), played)
     assert "O: a1\nX: b2" in short
     assert "Moves so far" not in short
     assert "Legal moves" not in short
     assert "A move is written like this one of the first position: a1" in short
-    assert '"rows": [["O", ".", "."], [".", "X", "."]' in prompt(position, PromptForm("json"))
+    assert '"rows": [["O", ".", "."], [".", "X", "."]' in prompt(
+        position, PromptForm("json"), played
+    )
     rolled = Position(games.load("backgammon")).rolled(random.Random(1).randrange)
-    assert "cells: 13:X5, 17:O3, 19:O5" in prompt(rolled, PromptForm("coordinates"))
+    assert "cells: 13:X5, 17:O3, 19:O5" in prompt(
+        rolled, PromptForm("coordinates"), known(rolled.game)
+    )
     assert str(PromptForm("json", legal=False, history=False)) == (
         "json, legal moves not listed, position alone"
     )
@@ -65,7 +71,7 @@ def test_the_forms_of_a_position() -> None:
 def test_an_answer_without_a_legal_move_is_refused(answer: str, said: str) -> None:
     position = Position(games.load("tic_tac_toe"))
     with pytest.raises(IllegalAction, match=said.replace("[", r"\[") if "2J" in said else said):
-        move_of(position, answer)
+        move_of(position, answer, known(position.game))
 
 
 def test_a_correction_quotes_little() -> None:

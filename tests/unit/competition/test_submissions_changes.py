@@ -52,10 +52,11 @@ def test_a_failed_submission_is_tried_again(running: Submissions) -> None:
     number = handed_in(running, "Ada").id
     with pytest.raises(ValueError, match="has met no fault"):
         retry(Submissions(running.competition), f"{number}")
-    for _ in range(2):
+    for ahead_s in (0.0, 3600.0, 0.0):  # the clock is set back an hour between two of them
         submission = running.get(number)
         assert submission
-        running.put(structs.replace(submission, state="failed", ended_at=time.time()))
+        ended_at = max(time.time() + ahead_s, running.retried_at(submission))
+        running.put(structs.replace(submission, state="failed", ended_at=ended_at))
         assert running.next_queued() is None
         retry(Submissions(running.competition), f"{number}")
         found = running.next_queued()

@@ -276,7 +276,7 @@ def test_not_too_many_wait() -> None:
     (error,) = harness.client("Ann").say(ASKED)
     assert isinstance(error, Error)
     assert error.code is Code.TOO_MANY
-    assert error.text == "2 analyses wait, which is the most: try again in a minute"
+    assert error.text == "2 analyses wait, and the queue is full: try again in a minute"
 
 
 def test_addresses_take_turns_and_the_largest_makes_room() -> None:
@@ -294,7 +294,7 @@ def test_addresses_take_turns_and_the_largest_makes_room() -> None:
     honest, second = other("Honest"), other("Second")
     assert (places(honest), places(second)) == ([1], [3])
     assert [len(ends(each)) for each in flooders] == [0, 0, 0, 1, 1]
-    assert ends(flooders[4]) == ["4 analyses wait, which is the most: try again in a minute"]
+    assert ends(flooders[4]) == ["4 analyses wait, and the queue is full: try again in a minute"]
     (*_, error) = flooders[4].say(ASKED)
     assert isinstance(error, Error)
     assert error.code is Code.TOO_MANY

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections import Counter
 
 import pytest
 from msgspec import structs
@@ -20,7 +22,8 @@ from playout.protocol.messages import (
     SubscribeLobby,
     Welcome,
 )
-from playout.server.core.handlers.feeds import LISTED, SHOWN, LastOutcomes, fair_share
+from playout.server.core.fair_shares import FairShares
+from playout.server.core.handlers.feeds import LISTED, SHOWN, LastOutcomes
 from playout.server.core.lobby import Lobby, OpenSeek
 from playout.server.core.sessions import Session
 from support.hub_harness import HubHarness, MemoryClient, hello_of
@@ -118,9 +121,56 @@ def test_lists_have_fair_shares_by_address_and_by_person() -> None:
     ],
 )
 def test_a_fair_share(owners: list[str], most: int, chosen: list[int]) -> None:
-    things = list(enumerate(owners))
-    found = fair_share(things, most, lambda each: (each[1][0], each[1][1]))
-    assert [number for number, _ in found] == chosen
+    shares = FairShares[int]()
+    for number, (address, person) in enumerate(owners):
+        shares.add(number, address, person)
+    assert shares.first(most) == chosen
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_shares_are_fair_as_things_come_and_go(seed: int) -> None:
+    draw, shares, owners = random.Random(seed), FairShares[int](), dict[int, tuple[str, str]]()
+    for number in range(120):
+        owners[number] = owner = draw.choice("aaaabc"), draw.choice("1112")
+        shares.add(number, *owner)
+        if draw.random() < 0.4:
+            shares.remove(gone := draw.choice(list(owners)))
+            del owners[gone]
+        most = draw.randrange(1, 20)
+        chosen = shares.first(most)
+        assert chosen == sorted(chosen)
+        assert len(chosen) == min(most, len(owners))
+        left = owners.keys() - set(chosen)
+        for part in (1, 2):  # the addresses, and the persons
+            given = Counter(owners[each][:part] for each in chosen)
+            short = {owners[each][:part] for each in left}
+            for one, other in itertools.product(short, given):
+                assert one[:-1] != other[:-1] or given[one] >= given[other] - 1
+        for each in left:  # a person's oldest things are chosen
+            assert all(own < each for own in chosen if owners[own] == owners[each])
+
+
+def test_persons_of_a_lower_rank_come_first() -> None:
+    shares = FairShares[str](ranks=3)
+    for name, rank in (("guest", 1), ("watcher", 2), ("member", 0), ("another", 0)):
+        shares.add(name, "an address", name, rank)
+    assert shares.first(2) == ["member", "another"]
+    assert shares.first(3) == ["guest", "member", "another"]
+    assert shares.first(4, ranks=2) == ["guest", "member", "another"]
+    shares.add("another", "an address", "another", 2)
+    assert shares.first(2) == ["guest", "member"]
+
+
+def test_users_with_several_connections_are_listed_once() -> None:
+    harness = HubHarness(seeks_per_address=0)
+    zoe = harness.client("Zoe", guest=False)
+    shown = zoe.ask(List(), Listing).players
+    again = harness.client("Zoe", token=zoe.account_token)
+    assert zoe.ask(List(), Listing).players == shown
+    zoe.hang_up()
+    assert again.ask(List(), Listing).players == shown
+    totals = again.ask(SubscribeLobby(), Overview).totals
+    assert (totals.humans, totals.bots) == (0, 1)
 
 
 def an_outcome(winner: str) -> Outcome:

@@ -257,6 +257,19 @@ def test_a_player_has_an_hour_after_a_restart() -> None:
     assert (ended.winner, ended.reason) == (2, Reason.TIME)
 
 
+def test_a_clock_that_is_set_back_between_two_starts_gives_no_time() -> None:
+    harness = HubHarness(reconnect_s=60.0)
+    ann, bob, match = pair(harness)
+    harness.wait(DAY_S)
+    ann.ask(Move(match=match, ply=0, action=4), Update)
+    later = restarted(harness, after_s=-365 * DAY_S, reconnect_s=60.0)
+    later.wait(DAY_S)
+    bob = later.client("Bob", session=bob.token)
+    clocks = only(bob.inbox, Started).clocks
+    assert clocks is not None
+    assert clocks[1].main_s == 2 * DAY_S
+
+
 def test_a_name_that_left_its_seek_may_say_hello() -> None:
     harness = HubHarness(reconnect_s=60.0)
     ann = registered(harness, "Ann")

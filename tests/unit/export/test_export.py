@@ -17,6 +17,7 @@ from msgspec import structs
 from sgfmill.sgf import Sgf_game
 
 from playout import games
+from playout.commands.text import plain
 from playout.games import TIE, BoardView, Game, IllegalAction, Position, State
 from playout.games.chessboard.notation import text_of, uci_name
 from playout.protocol.messages import ClockState, Reason
@@ -290,7 +291,7 @@ def test_arbitrary_names(
         played.match.abort(text)
     stored = played.stored
     assert stored.ended
-    shown = "".join(" " if _is_control(letter) else letter for letter in stored.ended.text)
+    shown = plain(stored.ended.text)
     root, *nodes = read_sgf(sgf.write(stored))
     assert (root["PB"], root["PW"], root["GC"]) == ([players[0]], [players[1]], [shown])
     assert len(nodes) == len(stored.moves)
@@ -299,10 +300,6 @@ def test_arbitrary_names(
     assert len(moves) == len(stored.moves)
     if shown == stored.ended.text and players == tuple(name.strip() for name in players):
         assert jsonl.read(jsonl.write(stored)) == portable(stored)
-
-
-def _is_control(letter: str) -> bool:
-    return re.match(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", letter) is not None
 
 
 # The text of each format.

@@ -14,6 +14,7 @@ from msgspec import structs
 from twisted.internet.defer import Deferred
 
 from playout.bots.uploads import UploadRequest
+from playout.laboratory import queue as lab_queue
 from playout.laboratory import queue_site
 from playout.laboratory.journal import VersionTest
 from playout.laboratory.queue import (
@@ -138,6 +139,16 @@ def test_an_author_plays_the_highest_priority_and_then_the_oldest_test_first(
     queue.put(urgent, "stronger")
     assert queue.first_of_authors()["ada"] == first
     assert (queue.unfinished("ada"), queue.of_day("ada")) == (2, 3)
+
+
+def test_tests_from_before_the_clock_was_set_back_are_not_of_the_day(
+    queue: LabQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = added(queue).at - 3600
+    monkeypatch.setattr(lab_queue, "time", SimpleNamespace(time=lambda: earlier))
+    assert queue.of_day("ada") == 0
+    added(queue)
+    assert queue.of_day("ada") == 1
 
 
 def test_a_killed_queue_goes_on_with_interrupted_tests(queue: LabQueue) -> None:

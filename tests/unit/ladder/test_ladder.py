@@ -102,6 +102,7 @@ def test_the_true_order_is_within_the_error_bars(drawn: DrawnLadder) -> None:
         if abs(each.rating + average - drawn.strengths[index]) > (each.error or 0)
     ]
     assert len(missed) <= 2, "95 % are within"
+    assert drawn.table().playing == 0
 
 
 def test_most_matches_are_between_neighbours(drawn: DrawnLadder) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from playout import games
 from playout.players import ActionStats, Info
-from playout.players.client import report
 from playout.players.core import rendering
 
 CONNECT_FOUR = games.load("connect_four")
@@ -44,7 +43,7 @@ def test_proofs_and_amaf_are_shown_where_they_are(proven: int, word: str) -> Non
     first, actions = said(CONNECT_FOUR, info)
     assert first.endswith(f", win rate 50.0%, proven {word}")
     assert actions.split("   ") == [f"4: 50.0% (5/10) AMAF 75.0% {word}", f"1: 50.0% (1/2) {word}"]
-    assert report.analysis(info).proven == proven
+    assert info.to_message().proven == proven
 
 
 def test_actions_that_were_not_tried_have_no_win_rate() -> None:

@@ -340,6 +340,7 @@ MIGRATIONS = {
     "v0004_dice.py": "b02e4f32fe450013",
     "v0005_logins.py": "2c476073298236c7",
     "v0006_luck.py": "a96f925c02d228ca",
+    "v0007_identity.py": "02b46b612bb23f36",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -263,3 +264,14 @@ def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
     assert [each for each in plans if each.startswith(("SCAN matches", "SCAN moves"))] == []
     reader.close()
     database.close()
+
+
+def test_a_database_has_an_id_of_its_own_that_stays(database: Database, tmp_path: Path) -> None:
+    other = Database(f"sqlite:///{tmp_path}/other.db")
+    other.migrate()
+    urls = [each.url.render_as_string(hide_password=False) for each in (database, database, other)]
+    readers = list(map(Reader, urls))
+    one, same, different = (UUID(each.database_id()) for each in readers)
+    assert one == same != different
+    for each in (*readers, other):
+        each.close()

@@ -109,7 +109,7 @@ def test_an_upgraded_database_has_them_too(url: str) -> None:
     old = Database(url)
     old.migrate()
     with old.connect() as connection, connection.begin():
-        for table in ("puzzle_attempts", "puzzles"):
+        for table in ("puzzle_attempts", "puzzles", "identity"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
         connection.execute(sa.text("DROP INDEX matches_unmeasured"))
         added = (("matches", "dice_key"), ("matches", "luck"),

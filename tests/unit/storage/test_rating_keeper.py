@@ -72,6 +72,19 @@ def test_nothing_is_stored_again_until_a_match_has_ended(
     assert list(RatingKeeper(reader).updates()) == [], "nor after a restart"
 
 
+def test_matches_after_the_clock_was_set_back_count(database: Database, reader: Reader) -> None:
+    keeper = RatingKeeper(reader, clock=lambda: 5.0)
+    database.save(match_records(7, "Ann", "Bob"))
+    for again in (keeper, RatingKeeper(reader, clock=lambda: 5.0)):
+        keep_ratings(database, again)
+        assert list(again.updates()) == []
+    for number, kept in ((5, keeper), (6, again)):
+        database.save(match_records(number, "Ann", "Bob"))
+        keep_ratings(database, kept)
+        assert reader.leaderboard(GAME).matches == number - 3
+        assert list(kept.updates()) == []
+
+
 def test_a_server_that_stops_does_not_wait_for_ratings(database: Database, reader: Reader) -> None:
     database.save(match_records(1, "Ann", "Bob"))
     assert list(RatingKeeper(reader, lambda: True).updates()) == []

@@ -203,7 +203,7 @@ def test_later_pairs_of_a_race_change_no_number(limit: int | None) -> None:
     """After the decision, or after the maximum number of pairs."""
     race = spec("race", 2, rounds=0, betting=Betting(elo1=200))
     ledger = ledger_of(race, [])
-    ledger.most_pairs = limit
+    ledger.pair_limit = limit
     reports = []
     for each in ledger.pairs:
         for match in pair(each.key, *((1, 2) if each.entrants[0] == 1 else (2, 1))):

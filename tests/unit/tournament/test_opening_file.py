@@ -262,6 +262,8 @@ CASTLED = "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 O-O"
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. 0-0 Nf6 5. d3 0-0", CASTLED),
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. o-o Nf6 5. d3 o-o!", CASTLED),
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. O-O Nf6 5. d3 e8g8", CASTLED),
+        ("1. e2-e4 e7-e5 2. g1-f3 b8-c6 3. f1-c4 f8-c5 4. e1-g1 g8-f6 5. d2-d3 e8-g8", CASTLED),
+        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. Ke1-g1 Nf6 5. d3 Ke8g8", CASTLED),
     ],
 )
 def test_special_moves_of_chess_are_read(moves: str, names: str) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from playout import games
 from playout.server.web.templates import environment
-from playout.server.web.texts import ENGLISH, LANGUAGES, Language
-from playout.server.web.wording import clock_in_words
+from playout.server.web.texts import ENGLISH, LANGUAGES, Language, clock_in_words
 
 #: The texts that tests/node/wording.test.mjs expects of scripts.
 EXPECTED = json.loads((Path(__file__).parents[2] / "node" / "wording.json").read_text())

@@ -17,8 +17,15 @@ from babel.messages.jslexer import tokenize
 from playout import games
 from playout.protocol.messages import OfferKind, TimeControl
 from playout.server.core.match import Match, Terms
-from playout.server.web.texts import ENGLISH, LANGUAGES, Language, language_of
-from playout.server.web.wording import about, clock_in_words, game_title
+from playout.server.web.texts import (
+    ENGLISH,
+    LANGUAGES,
+    Language,
+    about,
+    clock_in_words,
+    game_title,
+    language_of,
+)
 from testbed import catalogues
 
 PAGES = Path(__file__).parents[3] / "server" / "web"

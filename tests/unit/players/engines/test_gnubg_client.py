@@ -6,29 +6,31 @@ import random
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from playout import games, players
-from playout.games import Position, SpecError
-from playout.games.backgammon import Backgammon
+from playout.games import Position, SpecError, State
+from playout.games.backgammon import AFTER_CRAWFORD, DOUBLE, ROLL, Backgammon
 from playout.players import Limit, Player
 from playout.players.engine import Engine
 from playout.players.engines import config
-from playout.players.engines.gnubg_client import after_steps, fibs_board, turns_of
+from playout.players.engines.gnubg_client import fibs_board
 from playout.players.engines.process import EngineError
 from support.engines import scripted
 from support.requirements import skip_without
 from support.scale import repetitions
 
 GAME = games.load("backgammon")
+assert isinstance(GAME, Backgammon)
 LIMIT = Limit(seconds=20)
 #: The options of gnubg without looking ahead.
 TABLE = """
 [gnubg]
-command = "gnubg -t -q"
+command = "gnubg -t -q -r"
 protocol = "gnubg"
 games = ["backgammon"]
 options = { "evaluation chequerplay evaluation plies" = 0 }
@@ -53,7 +55,6 @@ def rolled(draw: random.Random, plies: int) -> Position:
 
 
 def test_a_board_has_the_checkers_and_the_dice_of_the_player_to_move() -> None:
-    assert isinstance(GAME, Backgammon)
     after_opening = Position(GAME, (1,))  # player 2 begins with 2 and 1
     assert fibs_board(GAME, after_opening.state) == (
         "board:You:Opponent:1:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:"
@@ -61,24 +62,21 @@ def test_a_board_has_the_checkers_and_the_dice_of_the_player_to_move() -> None:
     )
 
 
-def test_a_move_of_a_whole_turn_is_found_by_its_position() -> None:
-    """Names of moves of one action, and of two actions at a double, lead to their positions."""
-    assert isinstance(GAME, Backgammon)
-    draw, doubles = random.Random(1), 0
-    for _ in range(40):
-        position = rolled(draw, draw.randrange(40))
-        if position.state[5]:
-            continue
-        player, action = position.to_move, draw.choice(position.legal_actions)
-        after, text = position.play(action), position.name(action)
-        if after.to_move == player and not after.winner:
-            second = draw.choice(after.legal_actions)
-            text, after = f"{text} {after.name(second)}", after.play(second)
-            doubles += 1
-        wanted = tuple(GAME.checkers(after.state, each) for each in (player, 3 - player))
-        assert after_steps(GAME, position.state, text.replace("pass", "")) == wanted
-    assert doubles > 2
-    assert after_steps(GAME, Position(GAME, (0,)).state, "roll") is None
+def test_a_board_of_a_match_has_the_score_the_cube_and_the_double() -> None:
+    """Before a roll it is of the player who decides, and after a double of the one who doubled."""
+    game = games.load("backgammon(points=5)")
+    assert isinstance(game, Backgammon)
+    position = Position(game, (3,))  # player 2 begins
+    state = position.play(position.legal_actions[0]).state
+    state = (*state[:35], 1, 3, 2, 1, AFTER_CRAWFORD, state[40])
+    assert state[0] == 1
+    assert game.legal_actions(state) == (ROLL, DOUBLE)
+    fields = fibs_board(game, state).split(":")
+    assert fields[3:6] == ["5", "3", "1"]
+    assert fields[33:41] == ["0", "0", "0", "0", "2", "1", "0", "0"]
+    assert fields[-2:] == ["1", "0"]
+    doubled = fibs_board(game, game.next_state(state, DOUBLE)).split(":")
+    assert doubled == [*fields[:4], "1", "3", *fields[6:40], "1", *fields[41:]]
 
 
 def test_an_answer_that_is_no_legal_move_names_the_legal_ones(tmp_path: Path) -> None:
@@ -93,6 +91,17 @@ def test_a_program_that_opens_no_socket_is_an_error_with_its_reason(tmp_path: Pa
     (tmp_path / "engines.toml").write_text(table)
     with pytest.raises(SpecError, match=r"exited with code 3.*no dice"):
         players.load(f"engine(name=tiny,file={tmp_path / 'engines.toml'})", GAME)
+
+
+@pytest.mark.parametrize(
+    ("chance", "reason"), [("0.2", "score of a match in another order"), ("?", "no evaluation")]
+)
+def test_a_version_that_reads_boards_otherwise_plays_no_matches(
+    chance: str, reason: str, tmp_path: Path
+) -> None:
+    answers = ("evaluation", [f"0.5 0 0 0 0 {chance}\n"])
+    with pytest.raises(SpecError, match=reason):
+        Engine(games.load("backgammon(points=3)"), **scripted(tmp_path, "gnubg", answers))
 
 
 def test_it_plays_no_other_game(tmp_path: Path) -> None:
@@ -156,6 +165,43 @@ def test_gnubg_continues_at_the_second_half_of_a_double(gnubg: Player) -> None:
     assert GAME.next_state(middle.state, alone)[6:34] == wanted[6:34]
 
 
+#: The checkers of the player to move and of the opponent, by their distances.
+Rows = tuple[tuple[int, ...], tuple[int, ...]]
+#: A part of a move, such as `bar/24*/18*(2)`: its places, and how many checkers make it.
+PART = re.compile(r"((?:bar|\d+)\*?(?:/(?:off|\d+)\*?)+)(?:\((\d)\))?")
+
+
+def rows_of(state: State, player: int) -> Rows:
+    return GAME.checkers(state, player), GAME.checkers(state, 3 - player)
+
+
+def rows_after(state: State, text: str) -> Rows:
+    """Return the checkers after a move of a whole turn, as gnubg writes it."""
+    own, theirs = map(list, rows_of(state, state[0]))
+    for word in text.split():
+        found = PART.fullmatch(word)
+        assert found, text
+        names = found[1].replace("*", "").replace("bar", "25").replace("off", "0").split("/")
+        first, *goals = map(int, names)
+        own[first] -= int(found[2] or 1)
+        own[goals[-1]] += int(found[2] or 1)
+        for goal in goals:
+            if goal and theirs[25 - goal] == 1:
+                theirs[25 - goal] = 0
+                theirs[25] += 1
+    return tuple(own), tuple(theirs)
+
+
+def ends_of_turn(position: Position) -> Iterator[Position]:
+    """Yield the positions after each way to play a turn."""
+    for first in position.legal_actions:
+        after = position.play(first)
+        if after.to_move != position.to_move or after.winner:
+            yield after
+        else:
+            yield from map(after.play, after.legal_actions)
+
+
 def listed_turns(program: str, positions: list[Position]) -> list[list[str]]:
     """Return the moves of a whole turn that gnubg lists in each position."""
     lines = ["set player 0 human", "set automatic game off", "set automatic roll off"]
@@ -177,18 +223,13 @@ def listed_turns(program: str, positions: list[Position]) -> list[list[str]]:
 
 def test_moves_of_a_turn_are_those_of_gnubg(program: str) -> None:
     """In positions of random matches: 20,000 with --slow."""
-    assert isinstance(GAME, Backgammon)
     draw, begun = random.Random(1), range(repetitions(24_000, short=40))
     positions = [rolled(draw, draw.randrange(80)) for _ in begun]
     whole = [each for each in positions if not each.state[5]]
     found = listed_turns(program, whole)
     assert len(found) == len(whole) > 0.8 * len(positions)
     for position, names in zip(whole, found, strict=True):
-        movers = position.to_move, 3 - position.to_move
-        expected = {
-            tuple(GAME.checkers(after, each) for each in movers)
-            for _, after, _ in turns_of(position)
-        }
-        wanted = [after_steps(GAME, position.state, each) for each in names]
+        wanted = [rows_after(position.state, each) for each in names]
         assert len(set(wanted)) == len(wanted)
-        assert set(wanted) == expected, position.state
+        ends = {rows_of(each.state, position.to_move) for each in ends_of_turn(position)}
+        assert set(wanted) == ends, position.state
