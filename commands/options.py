@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -168,6 +169,10 @@ def game_option(text: str) -> Callable[[F], F]:
         callback=_register,
         help=f"{text} repeatable.",
     )
+
+
+#: A player as it is typed: its name, or `module:Class`, then options in parentheses.
+PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
 
 
 def registered(text: str, folder: Path | None = None) -> str:

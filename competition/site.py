@@ -44,7 +44,7 @@ from playout.games.core import spec
 from playout.server.model.records import Account
 from playout.server.net.site_processes import CompetitionOrders
 from playout.server.tournament.competition_file import RESERVED, STAFF, Contestant
-from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
+from playout.server.web.http import HTML, HttpError, HttpResponse, as_json
 from playout.server.web.http_server import content_policy
 from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
 
@@ -133,16 +133,16 @@ class Pages:
             case "GET", ["final"]:
                 return _final(submissions)
             case "GET", ["submissions"]:
-                return _json(self._own(request, submissions))
+                return as_json(self._own(request, submissions))
             case "GET", ["submissions", number]:
-                return _json(self._one(request, submissions, number))
+                return as_json(self._one(request, submissions, number))
             case "PUT", ["submissions", file]:
                 return self._put(request, submissions, file)
             case "GET", ["teams", team]:
                 return self._team(request, submissions, team)
             case "GET", ["staff"]:
                 _require_staff(request)
-                return _json(self._for_staff(submissions))
+                return as_json(self._for_staff(submissions))
             case "GET", ["staff", "grades.csv"]:
                 _require_staff(request)
                 return deferToThread(self._grades, submissions)
@@ -152,7 +152,7 @@ class Pages:
                     CHANGES[action](submissions, value)
                 except ValueError as error:
                     raise HttpError(http.BAD_REQUEST, str(error)) from error
-                return _json(self._for_staff(submissions))
+                return as_json(self._for_staff(submissions))
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
     def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
@@ -213,7 +213,7 @@ class Pages:
             "you": account
             and {"staff": account.administrator, "team": _team_of(request, submissions)},
         }
-        return _json(told)
+        return as_json(told)
 
     def _team(
         self, request: UploadRequest, submissions: Submissions, team: str
@@ -241,7 +241,7 @@ class Pages:
         found = self._records.setdefault((competition.name, team), Recent(Record()))
         return found.answer(
             lambda: record(self._database, competition.games, team),
-            lambda its: _json(told | msgspec.to_builtins(its)),
+            lambda its: as_json(told | msgspec.to_builtins(its)),
         )
 
     # What needs an account.
@@ -294,7 +294,7 @@ class Pages:
             file=file,
             at=request.begun_at,
         )
-        return _json(_told(new), http.CREATED)
+        return as_json(_told(new), http.CREATED)
 
 
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
@@ -388,7 +388,3 @@ def _told(submission: Submission) -> dict[str, Any]:
     keys = ("id", "team", "file", "size", "at", "state", "stage", "reason", "ended_at", "matches")
     told = {key: getattr(submission, key) for key in keys}
     return told | {"version": submission.version}
-
-
-def _json(value: object, status: int = http.OK) -> HttpResponse:
-    return HttpResponse(msgspec.json.encode(value), status, JSON)

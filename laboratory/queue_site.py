@@ -53,7 +53,7 @@ from playout.server.storage.results import page_of
 from playout.server.tournament.report import Report
 from playout.server.tournament.report.writers import no_link
 from playout.server.web.api import error_as_json
-from playout.server.web.http import HTML, JSON, TEXT, HttpError, HttpResponse
+from playout.server.web.http import HTML, TEXT, HttpError, HttpResponse, as_json
 from playout.server.web.pages.tournaments import report_html
 from playout.server.web.parameters import Parameters
 from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
@@ -116,20 +116,20 @@ class QueueSite:
     def _api(self, request: UploadRequest) -> Answer:
         match request.method, request.path:
             case "GET", ("queue",):
-                return _json(self._overview())
+                return as_json(self._overview())
             case "GET", ("tests",):
-                return _json(self._tests(request))
+                return as_json(self._tests(request))
             case "GET", ("tests", number):
-                return _json(self.told(self._test(number)))
+                return as_json(self.told(self._test(number)))
             case "GET", ("tests", number, "summary"):
                 return self._summary(self._test(number))
             case "GET", ("tests", number, "log"):
-                return _json(self._log(self._own(request, number)))
+                return as_json(self._log(self._own(request, number)))
             case "PUT", ("tests", number, "stop"):
-                return _json(self.told(self._stopped(request, self._own(request, number))))
+                return as_json(self.told(self._stopped(request, self._own(request, number))))
             case "PUT", ("tests", number, "priority", value):
                 test = self._own(request, number)
-                return _json(self.told(self._with_priority(test, value)))
+                return as_json(self.told(self._with_priority(test, value)))
             case "PUT", ("tests", file):
                 return self._submit(request, file)
         raise HttpError(http.NOT_FOUND, "there is no such address, or not for this method")
@@ -325,7 +325,7 @@ class QueueSite:
                 given=given,
                 priority=priority,
             )
-            return _json(self.told(test), http.CREATED)
+            return as_json(self.told(test), http.CREATED)
 
         def refused(failure: Failure) -> HttpResponse:
             kept.unlink(missing_ok=True)
@@ -374,7 +374,3 @@ def _end_of(path: Path) -> str:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _LAST_BYTES))
         return for_author(file.read().decode(errors="replace"))
-
-
-def _json(value: object, status: int = http.OK) -> HttpResponse:
-    return HttpResponse(msgspec.json.encode(value), status, JSON)

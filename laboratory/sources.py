@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from playout import players
 from playout.bots.archive import digest_of
 from playout.bots.git_source import LAB_FILE, GitRepository, SourceError, home_of
 from playout.bots.packing import files_of, write_tar
+from playout.commands.options import PLAYER
 from playout.commands.progress import doing
 from playout.games import SpecError
 from playout.games.core import spec as notation
@@ -20,7 +20,6 @@ from playout.protocol.versions import files_in, installed
 
 #: The label of the working tree.
 WORKING_TREE = "working tree"
-_PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
 
 
 class UnknownVersion(SourceError):
@@ -91,7 +90,7 @@ class VersionSources:
             return self._of_tree(self.repository, self.repository.tree(commit), label)
         if folder.is_dir():
             return self.of_folder(folder, typed)
-        if _PLAYER.fullmatch(typed) and self._is_player(typed):
+        if PLAYER.fullmatch(typed) and self._is_player(typed):
             identity = versions.of_player(typed, files_in(self._folder), installed())
             return Version(identity, typed, player=typed)
         kinds = "a revision of git, a folder" if self.repository else "a folder"

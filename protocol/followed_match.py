@@ -16,6 +16,9 @@ from playout.protocol.messages import (
     Update,
 )
 
+#: What a text calls an offer of each kind.
+OFFER_NAMES = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
+
 
 @dataclass(kw_only=True)
 class FollowedMatch:

@@ -18,6 +18,8 @@ from playout.protocol.text_files import TextFileError, lines_of
 
 #: The letters of columns and rows: a is the first one, A the 27th.
 LETTERS = string.ascii_letters
+#: The colours of the players who move first and second.
+COLOURS = {1: "B", 2: "W"}
 _PROPERTY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*(?=\[)")
 _SMALL = re.compile("[a-z]+")
 #: Names of older files, which some programs write without capital letters or with them only.
@@ -114,6 +116,11 @@ def items(text: str) -> Iterator[str | SgfProperty]:
         place += 1
     if depth:
         raise SgfError(line, "a game that is not closed by ')'")
+
+
+def escaped(text: str) -> str:
+    """Escape the text of a property, also colons, which some readers take for separators."""
+    return "".join("\\" + letter if letter in "\\]:" else letter for letter in text)
 
 
 def _short_name(name: str) -> str:

@@ -18,7 +18,7 @@ from playout.commands.agent_tools import AgentError
 from playout.commands.identity import HELLO, Identity, Login
 from playout.games.core.view import cell_text, legend
 from playout.protocol.connection import ServerConnection
-from playout.protocol.followed_match import FollowedMatch
+from playout.protocol.followed_match import OFFER_NAMES, FollowedMatch
 from playout.protocol.messages import (
     Board,
     Ended,
@@ -39,7 +39,6 @@ from playout.protocol.messages import (
 )
 
 _OFFERS = {"draw": "a draw", "takeback": "to take a move back", "score": "to count the score"}
-_NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 
 
 @dataclass(kw_only=True)
@@ -79,7 +78,7 @@ class AgentMatch(FollowedMatch):
     def offer_closed(self, event: OfferClosed) -> None:
         """Note that an offer was declined or withdrawn."""
         super().offer_closed(event)
-        self.answer = f"{_NAMED[event.offer]} was {event.how}"
+        self.answer = f"{OFFER_NAMES[event.offer]} was {event.how}"
 
     def taken_back(self, event: TakenBack) -> None:
         """Return to an earlier position."""

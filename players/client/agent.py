@@ -24,7 +24,7 @@ from playout.players.client.match_driver import MatchDriver, never, short_error
 from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import MatchRequest, Player
 from playout.protocol.connection import ServerConnection
-from playout.protocol.followed_match import require_same
+from playout.protocol.followed_match import OFFER_NAMES, require_same
 from playout.protocol.messages import (
     Abort,
     AnswerOffer,
@@ -656,7 +656,6 @@ _WANTED = {
     "score": "offers to count",
 }
 _WANT = {"draw": "offer a draw", "takeback": "ask to take a move back", "score": "offer to count"}
-_NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 
 
 class OfferAnswers:
@@ -698,7 +697,7 @@ class OfferAnswers:
         if event.player != match.seat:
             player, opponent = opponent, player
         who = player if event.how == "withdrawn" else opponent
-        match.player.notice(f"{who} {event.how} {_NAMED[event.offer]}.")
+        match.player.notice(f"{who} {event.how} {OFFER_NAMES[event.offer]}.")
 
     def refused(self, match: ActiveMatch | None, error: Error) -> bool:
         """Handle an error, and return True if it is about offers."""

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from playout.games import Game
 from playout.protocol.dice import Dice
-from playout.protocol.messages import Error, Event, RequestId
+from playout.protocol.messages import Code, Error, Event, RequestId
 from playout.server.core.accounts import Directory
 from playout.server.core.effects import (
     CallWhenIdle,
@@ -29,7 +29,7 @@ from playout.server.core.effects import (
 from playout.server.core.lobby import Lobby
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.policy import Policy
-from playout.server.core.rate_limits import StorageBudget
+from playout.server.core.rate_limits import DATABASE_FULL, StorageBudget
 from playout.server.core.sessions import Session, SessionRegistry
 from playout.server.core.timers import JobQueue, Timers
 from playout.server.model.records import Account, Record
@@ -182,6 +182,13 @@ class Context:
         """Store a record. Durable messages that are sent from now on wait for it."""
         self.records += 1
         self._effects.append(Store(self.records, record))
+
+    def require_open(self, what: str) -> None:
+        """Raise Refused if the server will stop, or its database is full: no new `what` begin."""
+        if self.closing:
+            raise Refused(Code.CLOSING, f"the server will stop: it starts no new {what}")
+        if self.budget.is_full:
+            raise Refused(Code.TOO_MANY, DATABASE_FULL)
 
     def when_stored(self, call: Callable[[float], None]) -> None:
         """Call `call` with the time when the records so far are stored."""

@@ -20,7 +20,7 @@ from playout import games
 from playout.commands.text import filled, plain, utc
 from playout.games import RETURNS, TIE, Game, IllegalAction, Position, State
 from playout.protocol.messages import Reason
-from playout.protocol.sgf import SgfError, SgfProperty, items
+from playout.protocol.sgf import COLOURS, SgfError, SgfProperty, escaped, items
 from playout.server.export.replay import replay
 from playout.server.model.records import (
     MatchEnded,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 GAME = "backgammon"
 _CUBE = ("double", "take", "drop")
 _NO_DICE = (0, 0)
-_COLOURS = {1: "B", 2: "W"}
 _SEATS = {"B": 1, "W": 2}
 #: The place of each letter of SGF for White: the points, the bar and off the board.
 _LETTERS = {25: "y", 0: "z"} | {place: chr(ord("a") + place - 1) for place in range(1, 25)}
@@ -189,15 +188,15 @@ def write_sgf(stored: StoredMatch) -> str:
             "GM": "6",
             "CA": "UTF-8",
             "MI": f"length:{max(1, game.length)}][game:{number}][ws:{white}][bs:{black}",
-            "GN": _escaped(started.match),
+            "GN": escaped(plain(started.match)),
             "DT": utc(started.at).date().isoformat(),
-            "PB": _escaped(started.players[0]),
-            "PW": _escaped(started.players[1]),
+            "PB": escaped(plain(started.players[0])),
+            "PW": escaped(plain(started.players[1])),
             "RU": _crawford(played, number),
             "RE": _result(game, stored.ended if game is played[-1] else None),
         }
         head = [f"{name}[{value}]" for name, value in root.items() if value]
-        nodes = [f";{_COLOURS[turn.player]}[{_value(turn)}]" for turn in game.turns]
+        nodes = [f";{COLOURS[turn.player]}[{_value(turn)}]" for turn in game.turns]
         texts.append(f"(;{filled(head)}\n{filled([*nodes, ')'])}\n")
     return "".join(texts)
 
@@ -227,14 +226,10 @@ def _result(game: WrittenGame, ended: MatchEnded | None) -> str:
     """Return the result of a game; `ended` is that of the match in its last game."""
     if game.winner:
         is_resigned = ended is not None and ended.reason is Reason.RESIGNATION
-        return f"{_COLOURS[game.winner]}+{game.points}" + "R" * is_resigned
+        return f"{COLOURS[game.winner]}+{game.points}" + "R" * is_resigned
     if ended is None:
         return "?"
     return "0" if ended.winner == TIE else "Void"
-
-
-def _escaped(text: str) -> str:
-    return "".join("\\" + letter if letter in "\\]:" else letter for letter in plain(text))
 
 
 # Reading.

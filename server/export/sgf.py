@@ -13,13 +13,11 @@ from itertools import pairwise
 from playout.commands.text import filled, plain, utc
 from playout.games import TIE, BoardView, Game, Position
 from playout.protocol.messages import Reason, TimeControl
-from playout.protocol.sgf import LETTERS
+from playout.protocol.sgf import COLOURS, LETTERS, escaped
 from playout.protocol.time_control import decimal, shown_s, spell_time_controls
 from playout.server.export import backgammon
 from playout.server.export.replay import Replay, replay
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-
-_COLOURS = {1: "B", 2: "W"}
 
 _HOW = {
     Reason.RESIGNATION: "R",
@@ -101,7 +99,7 @@ def node(before: Position, after: Position) -> str:
     if views[0].areas:
         return ""
     point = _point(views[0], views[1], after.moves[-1], before.to_move)
-    return f";{_COLOURS[before.to_move]}[{point}]"
+    return f";{COLOURS[before.to_move]}[{point}]"
 
 
 def _point(before: BoardView, after: BoardView, action: int, seat: int) -> str:
@@ -123,17 +121,17 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
     """The properties of the root node, in their order."""
     started = stored.started
     yield from _board(replayed.game, view)
-    yield "GN", _escaped(started.match)
+    yield "GN", escaped(plain(started.match))
     yield "DT", utc(started.at).date().isoformat()
-    yield "PB", _escaped(started.players[0])
-    yield "PW", _escaped(started.players[1])
+    yield "PB", escaped(plain(started.players[0]))
+    yield "PW", escaped(plain(started.players[1]))
     yield from _time(replayed.time_controls)
     if remarks := [*_different_times(replayed.time_controls), *_bots(started)]:
-        yield "C", _escaped("; ".join(remarks))
+        yield "C", escaped(plain("; ".join(remarks)))
     yield from _komi(replayed.game)
     yield "RE", _result(stored.ended, replayed.game.lead(replayed.position.state))
     if stored.ended:
-        yield "GC", _escaped(stored.ended.text)
+        yield "GC", escaped(plain(stored.ended.text))
     yield from _stones(view)
 
 
@@ -143,7 +141,7 @@ def _board(game: Game, view: BoardView) -> Iterator[tuple[str, str]]:
     if game.sgf_number is not None:  # without it, readers assume go
         yield "GM", str(game.sgf_number)
     yield "SZ", str(view.rows) if view.rows == view.columns else f"{view.columns}:{view.rows}"
-    yield "RU", _escaped(str(game))
+    yield "RU", escaped(plain(str(game)))
 
 
 def _komi(game: Game) -> Iterator[tuple[str, str]]:
@@ -193,12 +191,12 @@ def _result(ended: MatchEnded | None, lead: float | None) -> str:
     if ended.winner == 0:
         return "Void"
     if ended.reason is Reason.RULES and lead:
-        return f"{_COLOURS[ended.winner]}+{abs(lead):g}"
-    return f"{_COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
+        return f"{COLOURS[ended.winner]}+{abs(lead):g}"
+    return f"{COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
 
 
 def _node(move: MovePlayed, point: str, both: tuple[TimeControl, TimeControl] | None) -> str:
-    colour = _COLOURS[move.seat]
+    colour = COLOURS[move.seat]
     node = f";{colour}[{point}]"
     if both and move.clocks:
         left = move.clocks[move.seat - 1]
@@ -208,8 +206,3 @@ def _node(move: MovePlayed, point: str, both: tuple[TimeControl, TimeControl] | 
         ):  # as Go servers do: the remaining periods, once they count
             node += f"O{colour}[{left.periods}]"
     return node
-
-
-def _escaped(text: str) -> str:
-    """Escape SimpleText, and colons, which some readers take for separators."""
-    return "".join("\\" + letter if letter in "\\]:" else letter for letter in plain(text))

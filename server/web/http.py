@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IPullProducer
 from twisted.logger import Logger
@@ -95,6 +96,13 @@ class HttpError(Exception):
 
 #: Raises HttpError, or returns a Deferred that fails with it.
 Handler = Callable[[HttpRequest], "HttpResponse | Deferred[HttpResponse]"]
+
+
+def as_json(value: object, status: int = http.OK) -> HttpResponse:
+    """Return a response with a value as JSON."""
+    return HttpResponse(msgspec.json.encode(value), status, JSON)
+
+
 #: Makes the response for an error: as text, as JSON or as a page.
 ErrorRenderer = Callable[[HttpError, Language], HttpResponse]
 

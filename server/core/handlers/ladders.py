@@ -21,7 +21,7 @@ from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
-from playout.server.core.rate_limits import DATABASE_FULL, Quota
+from playout.server.core.rate_limits import Quota
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.ladder.pairing import LadderOpenings, Meeting, meeting
@@ -208,10 +208,7 @@ class Ladders:
     def _enter(self, game: str, request: EnterLadder, origin: RequestContext) -> None:
         session = origin.session
         assert session.account
-        if self._context.closing:
-            raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
-        if self._context.budget.is_full:
-            raise Refused(Code.TOO_MANY, DATABASE_FULL)
+        self._context.require_open("matches")
         try:
             checked_version(request.version)
         except BadName as error:

@@ -26,7 +26,6 @@ from playout.server.core.guarded_game import GameFault
 from playout.server.core.lobby import OpenSeek, is_by_correspondence
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
-from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 
@@ -145,10 +144,7 @@ class Seeks:
 
         A seek is a promise to play: open seeks count as matches.
         """
-        if self._context.closing:
-            raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
-        if self._context.budget.is_full:
-            raise Refused(Code.TOO_MANY, DATABASE_FULL)
+        self._context.require_open("matches")
         policy = self._context.policy
         named = self._registry.like(session.skeleton)
         mine = [each for each in named if each is session or each.is_of(session.account)]

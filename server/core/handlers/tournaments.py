@@ -34,7 +34,6 @@ from playout.server.core.handlers.feeds import TournamentFeed, to_message
 from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
 from playout.server.core.match import Refused, Terms
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
-from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import (
@@ -214,10 +213,7 @@ class Tournaments:
             yield from spec_validation.check(spec)
             tournament = TournamentState(self._context.new_id(), spec)
             yield from tournament.prepare()
-        if self._context.closing:
-            raise Refused(Code.CLOSING, "the server will stop: it starts no new tournaments")
-        if self._context.budget.is_full:
-            raise Refused(Code.TOO_MANY, DATABASE_FULL)
+        self._context.require_open("tournaments")
         yield tournament
 
     def _begin_tournament(self, tournament: TournamentState, now: float) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from playout.commands.options import PLAYER
 from playout.protocol.names import LONGEST
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.server.cli.database_commands import opened
@@ -184,9 +185,6 @@ themselves. Each pair is two matches from one opening, with the seats exchanged.
 the matches played so far are stored, and `playout-tournament resume` continues it.
 """
 
-#: A player: its name, or `module:Class`, then options in parentheses.
-_PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
-
 
 @click.command(epilog=_MATCH_EPILOG)
 @click.argument("game")
@@ -268,7 +266,7 @@ def _names(first: str, second: str) -> tuple[str, str]:
 
 def _entrant(name: str, typed: str) -> dict[str, str]:
     """Return the entrant of a player or a command. Raises UsageError for other texts."""
-    if _PLAYER.fullmatch(typed):
+    if PLAYER.fullmatch(typed):
         return {"name": name, "player": typed}
     program = typed.split(maxsplit=1)[0] if typed.split() else ""
     if not program or shutil.which(program) is None:
