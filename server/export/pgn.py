@@ -51,7 +51,7 @@ def write(stored: StoredMatch) -> str:
 
 
 def tag(name: str, value: str) -> str:
-    """Return a tag pair."""
+    """Return a tag pair, with the value in quotation marks."""
     return f"[{name} {_quoted(value)}]"
 
 
