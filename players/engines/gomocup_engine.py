@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from playout import games
-from playout.games import Game, SpecError
+from playout.games import Game, SpecError, State
 from playout.games.core import spec
 from playout.games.mnk import MAX_SIDE
 from playout.players import find
@@ -153,6 +153,8 @@ class GomocupBrain(EngineServer):
         self._limits = GomocupLimits()
         self._sides: tuple[int, int] | None = None  # columns and rows
         self._made_for: tuple[object, ...] = ()
+        #: The board and the position of the match that was closed last, for the next one.
+        self._closed_at: tuple[object, State | None] = None, None
         self._commands: dict[str, Callable[[str], str | None]] = {
             "START": self._start,
             "RECTSTART": self._rectstart,
@@ -200,8 +202,12 @@ class GomocupBrain(EngineServer):
     def _open(self, columns: int, rows: int) -> str:
         if not (FIVE <= columns <= MAX_SIDE and FIVE <= rows <= MAX_SIDE):
             raise GomocupError(f"unsupported size: expected {FIVE} to {MAX_SIDE} rows and columns")
-        self._sides = columns, rows
-        self._prepared().clear()
+        before, self._sides = self._sides, (columns, rows)
+        try:
+            self._prepared().clear()
+        except ValueError:  # the match before goes on
+            self._sides = before
+            raise
         self._limits.restart()
         return "OK"
 
@@ -273,30 +279,31 @@ class GomocupBrain(EngineServer):
             raise GomocupError("there is no board: START comes first")
         settings = (self._sides, self._limits.rule, self._limits.memory_bytes)
         if self.match is None or self._made_for != settings:
-            state = self.match.state if self.match else None
-            same_board = self._made_for[:1] == settings[:1]
+            game = self._game()
             if self.match:
+                self._closed_at = self._made_for[0], self.match.state
                 self.match.close()
                 self.match = None  # so that its memory is free
-            self.match = self._new_match()
+            self.match = within_memory(game, self.wanted, self._limits.memory_bytes)
             self._made_for = settings
-            if state and same_board:
+            sides, state = self._closed_at
+            if state and sides == self._sides:
                 self.match.clear(state)
         return self.match
 
-    def _new_match(self) -> LocalMatch:
+    def _game(self) -> Game:
+        """Return the game of the current settings. Raises GomocupError for unsupported rules."""
         assert self._sides
         for bit, name in _RULES.items():
             if self._limits.rule & bit:
                 raise GomocupError(f"the rules of {name} are not supported")
         columns, rows = self._sides
         exact = str(bool(self._limits.rule & _EXACT)).lower()
-        game = games.load(
+        return games.load(
             f"gomoku(size={rows},exact={exact})"
             if rows == columns
             else f"mnk(m={columns},n={rows},exact={exact})"
         )
-        return within_memory(game, self.wanted, self._limits.memory_bytes)
 
     def _move(self, match: LocalMatch) -> str:
         """Let the player move; return its move."""

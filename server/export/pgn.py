@@ -37,7 +37,7 @@ _TERMINATIONS = {
 }
 
 #: The numbers of PDN for games of draughts, the side that begins, its board and its notation.
-_GAME_TYPES = {"draughts": "20,W,10,10,N2,0", "checkers": "21,W,8,8,N1,0"}
+GAME_TYPES = {"draughts": "20,W,10,10,N2,0", "checkers": "21,W,8,8,N1,0"}
 
 _SYMBOL = re.compile(r"\w[\w+#=:/-]*")
 
@@ -81,8 +81,8 @@ def game_tags(game: str) -> Iterator[tuple[str, str]]:
     given = spec.parse(game)
     if given.name != "chess":
         yield "Variant", game
-        if given.name in _GAME_TYPES:
-            yield "GameType", _GAME_TYPES[given.name]
+        if given.name in GAME_TYPES:
+            yield "GameType", GAME_TYPES[given.name]
     if fen := given.options.get("fen"):
         yield "SetUp", "1"
         yield "FEN", fen.replace(";", ",")

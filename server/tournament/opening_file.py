@@ -16,7 +16,7 @@ from playout.games.core import spec
 from playout.games.core.spec import SpecError
 from playout.protocol import sgf as sgf_text
 from playout.protocol.sgf import LETTERS, SgfError, SgfProperty, column_and_row
-from playout.server.export import backgammon, sgf
+from playout.server.export import backgammon, pgn, sgf
 from playout.server.export.backgammon import BadFile, Turn
 
 #: No move has more characters.
@@ -280,6 +280,12 @@ class _Game:
         if variant and (is_other or _names_another(variant.text, self._game)):
             text = f"a match of {variant.text[:50]}, and the openings are for {self._game}"
             return BadOpening(variant.line, text)
+        type_, own = self._tags.get("GameType"), pgn.GAME_TYPES.get(self._kind)
+        if type_ and own and (given := re.match("[0-9]+", type_.text.strip())):
+            number = own.partition(",")[0]
+            if int(given[0][:9]) != int(number):
+                text = f"a match of GameType {given[0][:9]}; {self._game} has {number}"
+                return BadOpening(type_.line, text)
         return None
 
 
@@ -309,8 +315,8 @@ def _tokens(text: str, line: int) -> Iterator[_Token]:
 def _pgn_actions(game: Game, state: State, word: str) -> tuple[int, ...]:
     """Return the actions of a move; marks for check and comment may be missing in the game."""
     plain = _AFTER_MOVE.sub("", word)
-    castled = plain.upper().replace("0-0", "O-O")
-    castling = (castled,) if castled.startswith("O-O") else ()
+    castled = plain.upper().replace("\u2013", "-").replace("0-0", "O-O")  # pages have dashes
+    castling = (castled.rstrip("+#"),) if castled.startswith("O-O") else ()
     first: IllegalAction | None = None
     for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), *castling)):
         try:

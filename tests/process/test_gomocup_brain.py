@@ -141,6 +141,17 @@ def test_a_stone_on_another_is_refused(brain: GomocupManager) -> None:
     assert brain.ask("BEGIN") == "ERROR BEGIN needs an empty board"
 
 
+@pytest.mark.parametrize("refused", ["INFO rule 4", "INFO rule 8", "INFO max_memory 1000000"])
+@pytest.mark.parametrize("command", ["TURN 0,0", "START 9", "RESTART"])
+def test_settings_that_are_refused_leave_the_match(
+    brain: GomocupManager, refused: str, command: str
+) -> None:
+    x, y = brain.move("BEGIN")
+    assert brain.ask(refused, command).startswith("ERROR")
+    told = brain.ask("INFO max_memory 0", FREESTYLE, f"TURN {x},{y}")
+    assert told == f"ERROR there is a stone at {x},{y} already"
+
+
 def test_a_full_board_has_no_move(brain: GomocupManager) -> None:
     """Pairs of stones whose colours alternate by row make no five."""
     owner = {(x, y): 1 + (x // 2 + y) % 2 for x in range(6) for y in range(6)}

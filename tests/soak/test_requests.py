@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import random
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from soak.attacked import Attacked, AttackingPeer, attacked, in_parallel
+from playout import games
+from playout.games import Position
+from soak.attacked import ATTACKER, Attacked, AttackingPeer, attacked, in_parallel
 from support import scale
 
 pytestmark = pytest.mark.skipif(not scale.slow, reason="an attack takes half a minute: --slow")
@@ -80,6 +85,50 @@ def _connections(under: Attacked) -> None:
                 peer.drop()
 
 
+def _pages(under: Attacked, *paths: str) -> None:
+    """Ask for pages on 20 connections, four requests at a time on each."""
+
+    def ask() -> None:
+        requests = itertools.cycle(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for path in paths
+        )
+        end = time.monotonic() + 10
+        lines: list[socket.socket] = []
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                while len(lines) < 20:
+                    address = ("127.0.0.1", under.server.page)
+                    lines.append(socket.create_connection(address, 5, (ATTACKER, 0)))
+                    lines[-1].setblocking(False)
+                    lines[-1].sendall(b"".join(itertools.islice(requests, 4)))
+            time.sleep(0.02)
+            for line in list(lines):
+                with contextlib.suppress(BlockingIOError):
+                    try:
+                        while line.recv(2**16):
+                            line.sendall(next(requests))
+                    except ConnectionError:
+                        pass
+                    lines.remove(line)
+                    line.close()
+
+    in_parallel(ask)
+
+
+def _games(path: str) -> list[str]:
+    """Return this path for a hundred games."""
+    return [path + f"mnk(m%3D{m},n%3D{n},k%3D5)" for m in range(5, 15) for n in range(5, 15)]
+
+
+def _long_match() -> str:
+    """Return the address of the positions of a long match of Go."""
+    position, draw = Position(games.load("go(size=19)")), random.Random(1)
+    while position.ply < 300:
+        position = position.play(draw.choice(position.legal_actions))
+    moves = ",".join(map(str, position.moves))
+    return f"/analysis/positions?game=go(size%3D19)&moves={moves}"
+
+
 SEEK = {"type": "seek", "game": "nim", "opponent": "Nobody"}
 ATTACKS: dict[str, Callable[[Attacked], None]] = {
     "seeks": lambda under: _flood(under, SEEK),
@@ -98,6 +147,18 @@ ATTACKS: dict[str, Callable[[Attacked], None]] = {
     "leaving at once": _leave_at_once,
     "matches abandoned at once": _matches_abandoned_at_once,
     "connections": _connections,
+    "analyses": lambda under: _flood(
+        under, {"type": "analyse", "game": "nim"}, {"type": "analyse", "game": "chess"}
+    ),
+    "attempts at puzzles": lambda under: _flood(under, {"type": "attempt_puzzle", "puzzle": "p"}),
+    "codes": lambda under: _flood(under, {"type": "make_code"}, {"type": "list_logins"}),
+    "lists on pages": lambda under: _pages(
+        under, "/matches", "/players", "/ladders", "/tournaments", "/api/matches?per_page=100"
+    ),
+    "feeds": lambda under: _pages(under, "/tournaments.atom"),
+    "positions on pages": lambda under: _pages(under, _long_match()),
+    "boards of many games": lambda under: _pages(under, *_games("/analysis?game=")),
+    "ladders of many games": lambda under: _pages(under, *_games("/ladders/")),
 }
 
 

@@ -125,16 +125,21 @@ async def feed(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The latest tournaments as an Atom feed, changed when one starts or ends."""
     Parameters(request, ())
     tournaments = await source.archive.tournaments()
-    ids = {each.tournament: _urn(each.tournament) for each in tournaments.items}
-    body = render(
-        "tournaments.xml",
-        request.language,
-        tournaments=tournaments.items,
-        ids=ids,
-        feed_id=uuid.UUID(await source.archive.database_id()).urn,
-        updated_at=max((each.ended_at or each.started_at for each in tournaments.items), default=0),
-    )
-    return cacheable_response(body, _ATOM, headers=VARIES)
+    feed_id = uuid.UUID(await source.archive.database_id()).urn
+
+    def respond() -> HttpResponse:
+        times = (each.ended_at or each.started_at for each in tournaments.items)
+        body = render(
+            "tournaments.xml",
+            request.language,
+            tournaments=tournaments.items,
+            ids={each.tournament: _urn(each.tournament) for each in tournaments.items},
+            feed_id=feed_id,
+            updated_at=max(times, default=0),
+        )
+        return cacheable_response(body, _ATOM, headers=VARIES)
+
+    return await source.archive.run_in_thread(respond)
 
 
 def _urn(tournament: str) -> str:

@@ -263,6 +263,7 @@ CASTLED = "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 O-O"
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. o-o Nf6 5. d3 o-o!", CASTLED),
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. O-O Nf6 5. d3 e8g8", CASTLED),
         ("1. e2-e4 e7-e5 2. g1-f3 b8-c6 3. f1-c4 f8-c5 4. e1-g1 g8-f6 5. d2-d3 e8-g8", CASTLED),
+        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. 0\u20130 Nf6 5. d3 O\u2013O+", CASTLED),
         ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. Ke1-g1 Nf6 5. d3 Ke8g8", CASTLED),
     ],
 )
@@ -322,6 +323,34 @@ DRAUGHTS = "1. 33-28 19-23 2. 28x19 14x23 3. 32-28 23x32 4. 37x28 10-14 5. 34-30
 def test_a_capture_of_draughts_is_one_move(moves: str) -> None:
     ((_, names),) = read("o.pdn", f'[GameType "20"]\n\n{moves} *\n', "draughts")
     assert names.endswith("38x29 20-24 30x19 19x10 5x14")
+
+
+@pytest.mark.parametrize(
+    ("game", "type_", "told"),
+    [
+        ("draughts", "20", "32-28"),
+        ("draughts", "20,W,10,10,N2,0", "32-28"),
+        ("draughts", "25", "error: a match of GameType 25; draughts has 20"),
+        ("draughts", "40,W,10,10,N2,0", "error: a match of GameType 40; draughts has 20"),
+        ("draughts", "?", "32-28"),
+        ("checkers", "20", "error: a match of GameType 20; checkers has 21"),
+    ],
+)
+def test_a_match_of_another_kind_of_draughts_is_an_error(game: str, type_: str, told: str) -> None:
+    ((_, found),) = read("o.pdn", f'[GameType "{type_}"]\n\n1. 32-28 *\n', game)
+    assert found == told
+
+
+@pytest.mark.parametrize(
+    ("text", "game", "told"),
+    [
+        ("(;SZ[9];B[];W[];B[ee])", "go(size=9)", "move 3: B[ee] is not legal: the game is over"),
+        ("(;SZ[11];B[b2];W[SWAP])", "hex", "move 2: W[SWAP]: hex has no swap; Hex has one with"),
+    ],
+)
+def test_sgf_says_why_a_move_is_refused(text: str, game: str, told: str) -> None:
+    ((_, found),) = read("o.sgf", text, game)
+    assert told in found
 
 
 #: The board of Othello before the first move.
