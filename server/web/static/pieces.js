@@ -52,7 +52,7 @@ export function pieceOf(style, key, isStore = false) {
 
 /** A piece by its `keyOf` as a drawing of its own, in the colours of a board. */
 export function drawingOf({ piece: style, surface, dark_begins: isDarkFirst }, key) {
-  const colours = `board is-${surface}${isDarkFirst ? " is-dark-first" : ""}`;
+  const colours = ["board", `is-${surface}`, isDarkFirst ? "is-dark-first" : ""].join(" ");
   return svg("svg", { viewBox: "-20 -20 40 40", class: colours }, pieceOf(style, key));
 }
 
