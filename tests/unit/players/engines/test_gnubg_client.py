@@ -134,6 +134,7 @@ def gnubg(tmp_path: Path, program: str) -> Player:
 
 def test_gnubg_beats_random_moves(gnubg: Player) -> None:
     draw, chosen, doubles = random.Random(3), 0, 0
+    rates = []
     with closing(gnubg):
         assert gnubg.version.startswith("GNU Backgammon 1.")
         for seat in (1, 2):
@@ -142,13 +143,18 @@ def test_gnubg_beats_random_moves(gnubg: Player) -> None:
             while not position.winner:
                 action = draw.choice(position.legal_actions)
                 if position.to_move == seat:
-                    action = gnubg.choose(position, LIMIT).action
+                    result = gnubg.choose(position, LIMIT)
+                    action = result.action
                     chosen += 1
+                    rates += [result.info.win_rate] if result.info else []
                     doubles += position.state[5]
                 position = position.play(action).rolled(draw.randrange)
             assert position.winner == seat
             gnubg.ended(position.winner, "")
     assert chosen > 50
+    # Its analysis of the first move, and of the last one that did not end the match.
+    assert 0.4 < rates[0] < 0.7
+    assert 0.9 < rates[-1] <= 1
     assert doubles > 2
 
 
