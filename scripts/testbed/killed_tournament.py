@@ -86,24 +86,35 @@ def _has_started(url: str) -> bool:
 def _kill_some(
     runner: subprocess.Popen[bytes], killed: Counter[str], kills: int, draw: random.Random
 ) -> None:
-    """Kill processes until the runner is one of them, the kills are used up, or the run ends."""
+    """Kill processes until the runner is one of them, the kills are used up, or the run ends.
+
+    A server and entrants are waited for, so that each kind of process is killed as often.
+    """
     while killed.total() < kills and runner.poll() is None:
-        time.sleep(draw.uniform(1.0, 5.0))
+        time.sleep(draw.uniform(0.5, 4.0))
         victim = draw.choice(VICTIMS)
-        servers = [pid for pid in children(runner.pid) if runs(pid, _SERVER)]
-        others = [pid for pid in children(runner.pid) if pid not in servers]
-        pids = {
-            "the runner": [runner.pid],
-            "the server": servers,
-            # Before the server is started, the entrants are tried: one that is killed is refused.
-            "an entrant": others if servers else [],
-        }[victim]
-        if pids and runner.poll() is None:
+        while runner.poll() is None and not (pids := _pids(runner.pid, victim)):
+            time.sleep(0.05)
+        if runner.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(draw.choice(pids), signal.SIGKILL)
                 killed[victim] += 1
             if victim == "the runner":
                 return
+
+
+def _pids(runner: int, victim: str) -> list[int]:
+    """The processes of a kind that run now.
+
+    Before the server is started, the entrants are tried: one that is killed is refused.
+    """
+    if victim == "the runner":
+        return [runner]
+    started = children(runner)
+    servers = [pid for pid in started if runs(pid, _SERVER)]
+    if victim == "the server" or not servers:
+        return servers
+    return [pid for pid in started if pid not in servers]
 
 
 def stored(url: str) -> StoredTournament:

@@ -120,6 +120,8 @@ class StreamConnection(ABC):
         self._lag_calls = 0
         #: The reasons why no input is handled at the moment.
         self._paused_by: set[str] = set()
+        #: Whether no more is read from the peer.
+        self._reading_is_stopped = False
 
     def opened(self) -> None:
         """Set the socket's options, and tell the driver that the connection is open."""
@@ -168,6 +170,7 @@ class StreamConnection(ABC):
         if self._closing:
             return True
         if self._paused_by:
+            self._reading_is_stopped = True
             self.transport.pauseProducing()
             return True
         turns = self._driver.turns
@@ -307,5 +310,7 @@ class StreamConnection(ABC):
         if reason in self._paused_by:
             self._paused_by.remove(reason)
             if not self._paused_by and not self._closing:
-                self.transport.resumeProducing()
+                if self._reading_is_stopped:
+                    self._reading_is_stopped = False
+                    self.transport.resumeProducing()
                 self.handle_input()

@@ -64,14 +64,20 @@ class TcpConnection(StreamConnection, Protocol):
         self._awaits_tls = False
 
     def dataReceived(self, data: bytes) -> None:
-        """Called by Twisted: bytes have arrived."""
+        """Called by Twisted: bytes have arrived, most often those of one frame."""
         if self._closing:
             return
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
+        size = len(data) - _LENGTH.size
+        whole = not self._input and size == int.from_bytes(data[:4], "big") <= self._max_bytes
+        if whole and not self.must_wait():
+            self._driver.received(self, data[4:])
+            return
         self._input += data
-        self.handle_input()
+        if not whole:
+            self.handle_input()
 
     def handle_input(self) -> None:
         """Handle the frames that wait, until `must_wait`."""

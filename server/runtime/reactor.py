@@ -122,14 +122,16 @@ def poll_without_log_context(
     timeout = loop_time.wait(0.0 if rest else timeout)
     polled = reactor._poller.poll(-1 if timeout is None else timeout)
     loop_time.wake()
-    known = {fd for _, fd, _ in rest}
-    rest.extend((selectables.get(fd), fd, event) for fd, event in polled if fd not in known)
+    monotonic = loop_time.monotonic
+    end = monotonic() + EVENTS_S
+    known = {fd for _, fd, _ in rest} if rest else ()
+    rest.extend([(selectables.get(fd), fd, event) for fd, event in polled if fd not in known])
     while rest:
         selectable, fd, event = rest.popleft()
         # An earlier event may have removed it, or a new one may have its file.
         if selectable is not None and selectables.get(fd) is selectable:
             reactor._doReadOrWrite(selectable, fd, event)
-            if loop_time.since_wake() > EVENTS_S:
+            if monotonic() > end:
                 return
 
 
