@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     settings.load_profile("suite")
     set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")
+
+
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[object]) -> None:
+    """Let the processes of the tests be copies of this one: each would import for ten seconds."""
+    from support import copied_workers
+
+    copied_workers.prepare(config, len(specs))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -189,13 +196,10 @@ def spec_folder(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A Chromium, shared by the tests of a file."""
-    from benchmarks import page as system_chromium
+    from support.browser import chromium_or_skip
 
-    try:
-        with system_chromium.chromium() as browser:
-            yield browser
-    except system_chromium.ChromiumMissing as lacking:
-        skip_without(str(lacking))
+    with chromium_or_skip() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -19,10 +19,12 @@ from playwright.sync_api import (
     expect,
 )
 
+from benchmarks import page as system_chromium
 from playout import games
 from playout.server.model.records import StoredMatch
 from playout.server.storage.queries import Reader
 from support.commands import RunningServer, running_server
+from support.requirements import skip_without
 
 #: The folder of the pictures of pages that tests take with `--slow`.
 PICTURES = Path(__file__).parents[1] / "screenshots"
@@ -53,6 +55,16 @@ class BrowserSite:
         reader.close()
         assert kept is not None
         return kept
+
+
+@contextmanager
+def chromium_or_skip() -> Iterator[Browser]:
+    """Run a browser until the end of the block; skip the test on a machine that has none."""
+    try:
+        with system_chromium.chromium() as browser:
+            yield browser
+    except system_chromium.ChromiumMissing as lacking:
+        skip_without(str(lacking))
 
 
 @contextmanager
