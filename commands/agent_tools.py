@@ -6,6 +6,7 @@ The package `mcp`, an extra, is imported when a server starts.
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
 from importlib.metadata import version
@@ -13,6 +14,13 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 import click
+
+#: The maximum number of characters of an answer: 2,000 tokens of three characters.
+MOST = 6000
+#: The lengths to which the lists of an answer are cut until it is short enough.
+_CUTS = (400, 200, 100, 50, 25, 12, 6, 3, 1)
+#: The maximum number of characters of a text, for each element that lists may have.
+_TEXT = 100
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,7 +46,7 @@ def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]
     """Return a server (`MCPServer`) with these tools.
 
     Their docstrings and the descriptions of their parameters are for the agent. An AgentError is
-    the result of a tool that failed.
+    the result of a tool that failed. Answers are `shortened`.
     """
     from mcp.server.mcpserver import MCPServer
 
@@ -50,13 +58,37 @@ def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]
     return server
 
 
+def shortened(answer: T) -> T:
+    """Return an answer with its lists and texts cut until it has at most MOST characters."""
+    found, cuts = answer, iter(_CUTS)
+    while len(json.dumps(found, ensure_ascii=False)) > MOST and (most := next(cuts, 0)):
+        found = _cut(answer, most)
+    return found
+
+
+def _cut(value: Any, most: int) -> Any:
+    match value:
+        case str():
+            limit = max(most * _TEXT, _TEXT)
+            return value if len(value) <= limit else f"{value[:limit]} ..."
+        case dict():
+            return {key: _cut(each, most) for key, each in value.items()}
+        case list() if len(value) > most:
+            rest = f"{len(value) - most} more"
+            more: Any = rest if isinstance(value[0], str) else {"left_out": rest}
+            return [*(_cut(each, most) for each in value[:most]), more]
+        case list():
+            return [_cut(each, most) for each in value]
+    return value
+
+
 def _with_tool_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(tool)
     async def call(*arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return await tool(*arguments, **named)
+            return shortened(await tool(*arguments, **named))
         except AgentError as error:
             raise ToolError(str(error)) from error
 

@@ -20,6 +20,8 @@ _NOT_EQUAL, _EQUAL, _GREATER, _MASKED_EQUAL = 1, 4, 6, 7
 _CLONE_NEWUSER = 0x10000000
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _F_SETPIPE_SZ = 1031
+#: The kernel does not say which process has set such a lock.
+_F_OFD_SETLK, _F_OFD_SETLKW = 37, 38
 #: In the flags of `mmap`: the bits of the kind of a mapping, and those of shared memory.
 _MAP_KIND, _MAP_SHARED_ANONYMOUS = 0x2F, 0x21
 _AF_UNIX, _AF_INET = 1, 2
@@ -61,6 +63,8 @@ _COMPARED = (
     ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCSTI)),
     ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCLINUX)),
     ("fcntl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _F_SETPIPE_SZ)),
+    ("fcntl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _F_OFD_SETLK)),
+    ("fcntl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _F_OFD_SETLKW)),
     ("mmap", _Comparison(3, _MASKED_EQUAL, _MAP_KIND, _MAP_SHARED_ANONYMOUS)),
 )
 

@@ -6,8 +6,8 @@ MEMORY is in bytes, for all processes in the sandbox together; PROCESSES counts 
 is the filter of system calls in base 64, empty for none. HOSTS are those that `proxy` allows, with
 blanks between them, empty for no network. The kernel limits the data of each process and the size
 of each file at once. This program adds up what the processes use, every 50 ms: memory that is
-theirs alone or shared between them, the maximum that their pipes and sockets may hold, and files in
-their temporary folders.
+theirs alone or shared between them, the maximum that their pipes and sockets may hold, files in
+their temporary folders, and locks and watches (`epoll`), for which the kernel takes memory.
 
 This program ends the sandbox when its parent exits. A process that may be killed while this program
 starts asks before for a signal at its death, as `subprocesses.begin` and `guard` do. When this
@@ -38,6 +38,10 @@ _POLL_MS = 50
 #: Maximum number of open files of each process, and files in a temporary folder: a file without
 #: content takes memory of the kernel that belongs to no process.
 _OPEN_FILES, _FILES = 256, 10_000
+#: Maximum number of locks of parts of files, and of files that `epoll` watches.
+_LOCKS, _WATCHES = 10_000, 10_000
+#: Maximum number of bytes of a list of the kernel that is read.
+_LONGEST_LIST = 2**22
 #: Signals that wait: the kernel counts them for all programs of a user.
 _SIGNALS = 256
 #: Maximum number of bytes in a pipe; the filter allows no larger ones.
@@ -161,13 +165,18 @@ def _excess(sandbox: int, memory: int, processes: int) -> str:
     # at the limit, because it would never catch up with a program that forks without end.
     programs = list(itertools.islice(_tree(sandbox), 2, processes + 3))
     count, used = map(sum, zip((0, 0), *map(_use, programs), strict=True))
-    used += _buffers(programs)
+    held, watches = _open(programs)
+    used += held
     if max(count, len(programs)) > processes:
         return f"it has more than {processes} processes and threads"
     if used > memory:
         return f"it uses {used >> 20} MiB of memory, and {memory >> 20} are allowed"
     if programs and (files := _files(programs[0])) > _FILES:
         return f"it has {files} temporary files, and {_FILES} are allowed"
+    if watches > _WATCHES:
+        return f"it watches {watches} files by epoll, and {_WATCHES} are allowed"
+    if (locks := _locks(programs)) > _LOCKS:
+        return f"it has {locks} locks of files, and {_LOCKS} are allowed"
     return ""
 
 
@@ -191,16 +200,30 @@ def _use(process: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _buffers(programs: list[int]) -> int:
-    """Return the maximum number of bytes in the pipes and sockets of processes."""
+def _open(programs: list[int]) -> tuple[int, int]:
+    """Return the maximum number of bytes in the pipes and sockets of processes, and the watches."""
     held: set[bytes] = set()
+    watches = 0
     for process in programs:
         folder = b"/proc/%d/fd" % process
         with contextlib.suppress(OSError):
             for number in os.listdir(folder):
                 with contextlib.suppress(OSError):
-                    held.add(os.readlink(os.path.join(folder, number)))
-    return sum(_BUFFERS.get(each.partition(b":")[0], 0) for each in held)
+                    held.add(kind := os.readlink(os.path.join(folder, number)))
+                    if kind == _EPOLL:
+                        with open(b"/proc/%d/fdinfo/%s" % (process, number), "rb") as file:
+                            watches += file.read(_LONGEST_LIST).count(b"tfd:")
+    return sum(_BUFFERS.get(each.partition(b":")[0], 0) for each in held), watches
+
+
+def _locks(programs: list[int]) -> int:
+    """Return the number of locks that processes hold or wait for."""
+    own = {b"%d" % each for each in programs}
+    with contextlib.suppress(OSError), open("/proc/locks", "rb") as file:
+        # 1: POSIX  ADVISORY  WRITE 4711 00:2d:12 0 0, with an arrow before POSIX for one that waits
+        lines = file.read(_LONGEST_LIST).replace(b"-> ", b"").splitlines()
+        return sum(not own.isdisjoint(line.split(None, 5)[4:5]) for line in lines)
+    return 0
 
 
 def _sent() -> int:
@@ -229,6 +252,7 @@ def _end() -> None:
             os.waitpid(-1, 0)
 
 
+_EPOLL = b"anon_inode:[eventpoll]"
 #: By the kind of an open file, the maximum number of bytes in its buffer.
 _BUFFERS = {b"pipe": _PIPE, b"socket": _sent()}
 

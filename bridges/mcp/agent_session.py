@@ -20,6 +20,7 @@ from playout.games.core.view import cell_text, legend
 from playout.protocol.connection import ServerConnection
 from playout.protocol.followed_match import OFFER_NAMES, FollowedMatch
 from playout.protocol.messages import (
+    AnalysisUpdate,
     Board,
     Ended,
     Error,
@@ -145,7 +146,7 @@ class AgentMatch(FollowedMatch):
         if self.view and self.view.text:
             shown["board"] = self.view.text.splitlines()
         elif board and self.view:
-            shown["board"] = list(_rows(board, self.view))
+            shown["board"] = list(board_rows(board, self.view))
             shown["pieces"] = legend(self.view, board)
         else:
             shown["state"] = list(self.latest.state)
@@ -173,7 +174,7 @@ class AgentMatch(FollowedMatch):
         return "your move" if self.waits_for_agent else "the opponent is to move"
 
 
-def _rows(board: Board, view: PositionView) -> Iterator[str]:
+def board_rows(board: Board, view: PositionView) -> Iterator[str]:
     """Yield the lines of a board, with the labels of columns and rows; hexagons are sheared."""
     left = max(map(len, board.row_labels), default=0)
     texts = [cell_text(view, board, cell) for cell in range(len(view.cells))]
@@ -210,6 +211,8 @@ class AgentSession:
         self._numbers = itertools.count(1)
         self._answers: dict[RequestId, asyncio.Future[Event]] = {}
         self._changed = asyncio.Event()
+        #: The last updates of analyses, by id.
+        self._analyses: dict[str, AnalysisUpdate] = {}
         #: The reason why no connection is possible.
         self._problem: str | None = None
         #: The last notice of the server, such as that a bot could not be started.
@@ -265,6 +268,13 @@ class AgentSession:
                 return False
         return True
 
+    async def analysis(self, analysis: str, seconds: float) -> AnalysisUpdate:
+        """Wait for the end of an analysis, and return its last update. Raises AgentError."""
+        known = self._analyses
+        if not await self.until(lambda: analysis in known and known[analysis].over, seconds):
+            raise AgentError("The analysis waits for others; try again later.")
+        return known.pop(analysis)
+
     # The listener of the connection.
 
     def connected(self) -> None:
@@ -313,6 +323,11 @@ class AgentSession:
                 self.matches[event.match].taken_back(event)
             case Ended() if event.match in self.matches:
                 self.matches[event.match].ended = event
+            case AnalysisUpdate():
+                before = self._analyses.get(event.analysis, event)
+                self._analyses[event.analysis] = structs.replace(
+                    event, info=event.info or before.info
+                )
             case Notice():
                 self.failure = event.text
         answer = None if event.re is None else self._answers.get(event.re)

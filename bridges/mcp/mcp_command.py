@@ -1,17 +1,21 @@
-"""`playout-bridge mcp`: serves the tools of an agent over its standard streams."""
+"""`playout-bridge mcp`: serves the tools of an agent over its standard streams, or over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hmac
 import importlib
 import os
 import signal
 import sys
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 import click
 from twisted.internet import asyncioreactor
 
+from playout.bots.site_client import SiteClient, site_option
 from playout.bridges.mcp.agent_session import AgentSession
 from playout.commands.agent_tools import imported
 from playout.commands.connect_options import (
@@ -33,6 +37,7 @@ Examples:
   playout-bridge mcp                       a guest on the server of this machine
   playout-bridge mcp --name Ada            the account Ada, for rated matches
   playout-bridge mcp --host play.example --tls --name Ada
+  playout-bridge mcp --name Ada --http 8765  over HTTP, to agents with Ada's token
 
 The program that runs the agent starts the command. Its settings must have the
 command, as in
@@ -45,18 +50,70 @@ It needs the package mcp: pip install ".[mcp]" in a checkout of Playout
 """
 
 
+_web = click.option(
+    "--web",
+    default="http://127.0.0.1:8080",
+    envvar="PLAYOUT_WEB",
+    show_default=True,
+    show_envvar=True,
+    metavar="URL",
+    help="Address of the pages of the server.",
+)
+_laboratory = click.option(
+    "--laboratory",
+    default="http://127.0.0.1:8082",
+    envvar="PLAYOUT_LAB_SITE",
+    show_default=True,
+    show_envvar=True,
+    metavar="URL",
+    help="Address of the laboratory of the server.",
+)
+_http = click.option(
+    "--http",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Serve agents over HTTP, at http://127.0.0.1:PORT/mcp.  [default: standard streams]",
+)
+
+
 @click.command(epilog=EPILOG)
 @server_options
 @account_options
 @retry_option
-def command(server: ServerAddress, account: AccountChoice, retry_s: float) -> None:
-    """Let a language model play, through the Model Context Protocol (MCP).
+@site_option(8081, "competitions", "PLAYOUT_SITE")
+@_web
+@_laboratory
+@_http
+def command(
+    server: ServerAddress,
+    account: AccountChoice,
+    retry_s: float,
+    site: str,
+    web: str,
+    laboratory: str,
+    http: int | None,
+) -> None:
+    """Let a language model play and write bots, through the Model Context Protocol (MCP).
 
-    The agent gets the tools list_games, new_match, legal_moves, play, state, offer, answer_offer
-    and resign. When the program that runs it closes the input, the bridge resigns running matches
+    The agent gets the tools list_games, new_match, legal_moves, play, state, offer, answer_offer,
+    resign, rules, analyse, puzzles, ladders, tournaments, competition, hand_in, submissions and
+    laboratory. When the program that runs it closes the input, the bridge resigns running matches
     and ends.
+
+    With --http, agents send the token of the account in the header Authorization, after Bearer.
     """
     tools = imported("playout.bridges.mcp.tools")
+    if http is not None and (account.name is None or account.guest):
+        raise click.UsageError("--http needs an account, whose token agents send: --name NAME")
+
+    def client(address: str) -> SiteClient:
+        return SiteClient.of(address, account, server, insecure=False)
+
+    def token() -> str | None:
+        saved = account.saved(server)
+        return saved.token() if saved else None
+
+    sites = tools.Sites(web, site, laboratory, client)
     identity = Identity(
         account.name or random_name("agent"),
         "bot",
@@ -64,10 +121,60 @@ def command(server: ServerAddress, account: AccountChoice, retry_s: float) -> No
         account.saved(server),
         any_name=account.name is None,
     )
-    sys.exit(_serve(tools, identity, server, retry_s))
+    transport = HttpTransport(http, token) if http is not None else None
+
+    def serve(session: AgentSession) -> Awaitable[None]:
+        offered = tools.agent_server(session, sites)
+        found: Awaitable[None] = (
+            transport.serve(offered) if transport else offered.run_stdio_async()
+        )
+        return found
+
+    sys.exit(_serve(serve, identity, server, retry_s))
 
 
-def _serve(tools: Any, identity: Identity, server: ServerAddress, retry_s: float) -> int:
+class HttpTransport(NamedTuple):
+    """Serves MCP over HTTP on loopback, to requests with the token of the account."""
+
+    port: int
+    token: Callable[[], str | None]
+
+    async def serve(self, offered: Any) -> None:
+        """Serve until the process ends."""
+        uvicorn = importlib.import_module("uvicorn")
+        app = offered.streamable_http_app()
+        config = uvicorn.Config(
+            self._checked(app), "127.0.0.1", self.port, log_level="warning", lifespan="on"
+        )
+        running = uvicorn.Server(config)
+        running.capture_signals = contextlib.nullcontext  # `_leave` handles them
+        await running.serve()
+
+    def _checked(self, app: Any) -> Any:
+        """Return the application that answers other requests with 401."""
+
+        async def checked(scope: Any, receive: Any, send: Any) -> None:
+            told = dict(scope.get("headers", ())).get(b"authorization", b"")
+            token = self.token()
+            expected = f"Bearer {token}".encode()
+            if scope["type"] == "http" and not (token and hmac.compare_digest(told, expected)):
+                headers = [(b"www-authenticate", b"Bearer")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send(
+                    {"type": "http.response.body", "body": b"the account's token is missing"}
+                )
+            else:
+                await app(scope, receive, send)
+
+        return checked
+
+
+def _serve(
+    offer: Callable[[AgentSession], Awaitable[None]],
+    identity: Identity,
+    server: ServerAddress,
+    retry_s: float,
+) -> int:
     """Serve until the input ends or a signal comes; return the exit code."""
     loop = asyncio.new_event_loop()
     asyncioreactor.install(loop)
@@ -80,7 +187,7 @@ def _serve(tools: Any, identity: Identity, server: ServerAddress, retry_s: float
             loop.add_signal_handler(number, _leave, loop, session, 128 + number)
         session.open(connection)
         try:
-            await tools.agent_server(session).run_stdio_async()
+            await offer(session)
         finally:
             session.close()
             loop.call_later(_FAREWELL_S, reactor.stop)

@@ -8,6 +8,15 @@ import msgspec
 from pydantic import Field
 
 from playout.bridges.mcp.agent_session import AgentMatch, AgentSession
+from playout.bridges.mcp.site_tools import (
+    Game,
+    Sites,
+    SiteTools,
+    protocol_text,
+    request_text,
+    rules_of,
+    write_a_bot,
+)
 from playout.commands.agent_tools import AgentError, tool_server
 from playout.protocol.messages import (
     AnswerOffer,
@@ -27,9 +36,9 @@ _INSTRUCTIONS = """\
 Plays board games on a Playout server, against its bots and other users.
 Call list_games, then new_match, and then play until the status says that the match is over.
 Your clock runs while you think: new_match and play return the time that is left.
+To write a bot instead, begin with the prompt write_a_bot and the tool rules.
 """
 
-Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size=6)")]
 Match = Annotated[
     str | None, Field(description="The match; may be left out while you play only one")
 ]
@@ -38,10 +47,10 @@ Wait = Annotated[
 ]
 
 
-def agent_server(session: AgentSession) -> Any:
-    """Return a server with the tools of a session."""
-    tools = AgentTools(session)
-    return tool_server(
+def agent_server(session: AgentSession, sites: Sites) -> Any:
+    """Return a server with the tools, the resources and the prompt of a session."""
+    tools, further = AgentTools(session), SiteTools(session, sites)
+    server = tool_server(
         _INSTRUCTIONS,
         (
             tools.list_games,
@@ -52,8 +61,23 @@ def agent_server(session: AgentSession) -> Any:
             tools.offer,
             tools.answer_offer,
             tools.resign,
+            further.rules,
+            further.analyse,
+            further.puzzles,
+            further.ladders,
+            further.tournaments,
+            further.competition,
+            further.hand_in,
+            further.submissions,
+            further.laboratory,
         ),
     )
+    resource = server.resource
+    resource("playout://rules/{game}", description="The rules of a game")(rules_of)
+    resource("playout://protocol", description="The requests of the protocol")(protocol_text)
+    resource("playout://protocol/{message}", description="A request of the protocol")(request_text)
+    server.prompt(description=write_a_bot.__doc__)(write_a_bot)
+    return server
 
 
 class AgentTools:

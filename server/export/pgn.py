@@ -45,9 +45,14 @@ _SYMBOL = re.compile(r"\w[\w+#=:/-]*")
 def write(stored: StoredMatch) -> str:
     """The match as PGN text, with an empty line at the end. Raises Contradiction."""
     replayed = replay(stored)
-    tags = "\n".join(f"[{name} {_quoted(value)}]" for name, value in _tags(stored, replayed))
+    tags = "\n".join(tag(name, value) for name, value in _tags(stored, replayed))
     moves = filled([*_movetext(stored, replayed), _result(stored.ended)], " ")
     return f"{tags}\n\n{moves}\n\n"
+
+
+def tag(name: str, value: str) -> str:
+    """Return a tag pair, with the value in quotation marks."""
+    return f"[{name} {_quoted(value)}]"
 
 
 def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
@@ -68,10 +73,10 @@ def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
     yield from _bots(started.bots)
     yield "UTCDate", at.strftime("%Y.%m.%d")
     yield "UTCTime", at.strftime("%H:%M:%S")
-    yield from _game(started.game)
+    yield from game_tags(started.game)
 
 
-def _game(game: str) -> Iterator[tuple[str, str]]:
+def game_tags(game: str) -> Iterator[tuple[str, str]]:
     """Yield the tags that name the game; none for chess."""
     given = spec.parse(game)
     if given.name != "chess":
@@ -125,7 +130,7 @@ def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
     for first, end in _turns(stored, replayed):
         move = stored.moves[end - 1]
         state, actions = replayed.position.states[first], replayed.position.moves[first:end]
-        name = _symbol(replayed.game.turn_name(state, actions))
+        name = symbol(replayed.game.turn_name(state, actions))
         if move.seat == 0:
             yield name
             continue
@@ -156,7 +161,8 @@ def _turns(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[int, int]]:
         first = end
 
 
-def _symbol(name: str) -> str:
+def symbol(name: str) -> str:
+    """Return the name of a move, in quotation marks if it is no symbol of the grammar."""
     return name if _SYMBOL.fullmatch(name) and name not in _RESULTS.values() else _quoted(name)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from playout.commands.text import filled, plain, utc
-from playout.games import TIE, BoardView, Game
+from playout.games import TIE, BoardView, Game, Position
 from playout.protocol.messages import Reason, TimeControl
 from playout.protocol.sgf import COLOURS, LETTERS, escaped
 from playout.protocol.time_control import decimal, shown_s, spell_time_controls
@@ -41,7 +41,7 @@ def write(stored: StoredMatch) -> str:
     views = [replayed.game.view(state) for state in replayed.position.states]
     root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
     nodes = [
-        _node(move, _point(before, after, move), replayed.time_controls)
+        _node(move, _point(before, after, move.action, move.seat), replayed.time_controls)
         for move, (before, after) in zip(stored.moves, pairwise(views), strict=True)
         if not before.areas  # in a stage of counting, which SGF does not have
     ]
@@ -85,13 +85,30 @@ def _target(view: BoardView, action: int) -> int | None:
     return clicks[0]
 
 
-def _point(before: BoardView, after: BoardView, move: MovePlayed) -> str:
+def root_of(game: Game) -> str:
+    """Return the properties of a root node without a match. Raises Unsuitable."""
+    _require_board(game)
+    view = game.view(game.initial_state())
+    properties = (*_board(game, view), *_komi(game), *_stones(view))
+    return "".join(f"{name}[{value}]" for name, value in properties)
+
+
+def node(before: Position, after: Position) -> str:
+    """Return the node of a move; "" in a stage of counting. Raises Unsuitable."""
+    views = [each.game.view(each.state) for each in (before, after)]
+    if views[0].areas:
+        return ""
+    point = _point(views[0], views[1], after.moves[-1], before.to_move)
+    return f";{COLOURS[before.to_move]}[{point}]"
+
+
+def _point(before: BoardView, after: BoardView, action: int, seat: int) -> str:
     """The point of a move in SGF's letters, empty for a pass. Raises Unsuitable."""
-    cell = _target(before, move.action)
+    cell = _target(before, action)
     if cell is None:
         return ""
-    if after.cells[cell] != move.seat:
-        raise Unsuitable(f"move {move.ply} does not leave a stone of its player on its point")
+    if after.cells[cell] != seat:
+        raise Unsuitable(f"action {action} does not leave a stone of its player on its point")
     return _letters(cell, before)
 
 
@@ -103,12 +120,7 @@ def _letters(cell: int, view: BoardView) -> str:
 def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tuple[str, str]]:
     """The properties of the root node, in their order."""
     started = stored.started
-    yield "FF", "4"
-    yield "CA", "UTF-8"
-    if replayed.game.sgf_number is not None:  # without it, readers assume go
-        yield "GM", str(replayed.game.sgf_number)
-    yield "SZ", str(view.rows) if view.rows == view.columns else f"{view.columns}:{view.rows}"
-    yield "RU", escaped(plain(started.game))
+    yield from _board(replayed.game, view)
     yield "GN", escaped(plain(started.match))
     yield "DT", utc(started.at).date().isoformat()
     yield "PB", escaped(plain(started.players[0]))
@@ -116,11 +128,28 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
     yield from _time(replayed.time_controls)
     if remarks := [*_different_times(replayed.time_controls), *_bots(started)]:
         yield "C", escaped(plain("; ".join(remarks)))
-    if replayed.game.komi is not None:
-        yield "KM", f"{replayed.game.komi:g}"
+    yield from _komi(replayed.game)
     yield "RE", _result(stored.ended, replayed.game.lead(replayed.position.state))
     if stored.ended:
         yield "GC", escaped(plain(stored.ended.text))
+    yield from _stones(view)
+
+
+def _board(game: Game, view: BoardView) -> Iterator[tuple[str, str]]:
+    yield "FF", "4"
+    yield "CA", "UTF-8"
+    if game.sgf_number is not None:  # without it, readers assume go
+        yield "GM", str(game.sgf_number)
+    yield "SZ", str(view.rows) if view.rows == view.columns else f"{view.columns}:{view.rows}"
+    yield "RU", escaped(plain(str(game)))
+
+
+def _komi(game: Game) -> Iterator[tuple[str, str]]:
+    if game.komi is not None:
+        yield "KM", f"{game.komi:g}"
+
+
+def _stones(view: BoardView) -> Iterator[tuple[str, str]]:
     for seat, property_ in ((1, "AB"), (2, "AW")):
         stones = [_letters(cell, view) for cell, owner in enumerate(view.cells) if owner == seat]
         if stones:

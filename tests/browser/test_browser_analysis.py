@@ -242,6 +242,9 @@ def test_tried_moves_stay_in_a_tree_of_variations(page: Page, played: str) -> No
     assert query(page) == "ply=0&moves=1,2"
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(lines).to_have_text("(1 25)")
+    with page.expect_download() as download:
+        page.locator("#tree-files").get_by_role("link", name="PGN").click()
+    assert "( 1. 2 5 )" in " ".join(download.value.path().read_text().split())
     page.get_by_role("button", name="Ask a bot").click()
     expect(page.locator("#bar")).to_have_attribute(
         "aria-label", re.compile(r"^Win rate of .*\d %$")
@@ -258,9 +261,28 @@ def test_a_pasted_position_is_analysed(page: Page) -> None:
     page.locator("#own-game").select_option("backgammon")
     field.fill("")
     page.get_by_role("button", name="Show it").click()
-    page.locator("#choices").get_by_role("button", name="31").click()  # nature rolls first
+    page.get_by_label("Roll").select_option("3-1")  # nature rolls first
+    page.locator("#choices").get_by_role("button", name="Roll").click()
     expect(page.locator(".variations")).to_have_text("1 3-1:")
     expect(page.locator("#rolls")).to_be_hidden()
+    page.goto("/analysis?game=chess")
+    page.get_by_role("button", name="Draw a position").click()
+    page.get_by_role("button", name="Clear the board").click()
+    for name, cell in (
+        ("white king", 60),
+        ("black king", 4),
+        ("white rook", 63),
+        ("black rook", 0),
+    ):
+        page.get_by_role("radio", name=name).check(force=True)
+        page.locator(f"#drawn [data-cell='{cell}']").click()
+    page.locator("#drawn [data-cell='0']").click()  # which removes it
+    page.get_by_role("radio", name="Player 2 to move").check(force=True)
+    expect(field).to_have_value("4k3/8/8/8/8/8/8/4K2R b K - 0 1")
+    assert accessibility_faults(page) == []
+    page.get_by_role("button", name="Show it").click()
+    expect(page.locator("#status")).to_have_text("Player 2 to move")
+    assert pieces(page) == 3
     page.goto("/analysis?game=tic_tac_toe")
     field.fill("1. b2 a1\n2. c1")
     page.get_by_role("button", name="Show it").click()

@@ -182,4 +182,6 @@ def test_every_game_has_a_page_of_its_rules(people: BrowserUsers, spec: str) -> 
     page = people.come(f"/games/{match_of(spec)}")
     title = games.title(match_of(spec))
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Rules of {title}")
-    expect(page.get_by_role("region", name=title)).to_contain_text("First steps")
+    rules = page.get_by_role("region", name=title)
+    expect(rules).to_contain_text("First steps")
+    expect(rules).not_to_contain_text("`")

@@ -139,7 +139,7 @@ def test_the_ratings_of_the_bots_at_the_chosen_game_are_shown(
         expect(page.locator("#seeks")).to_contain_text(re.compile(r"Ann \d+ ± \d+"))
     page.goto("/?game=nim&bot=Mild")
     expect(page.locator("#bot-hint")).to_have_text(
-        re.compile(r"^Mild: for beginners, rated \d+ ± \d+ \(\w+ has 1500\)$")
+        re.compile(r"^Mild: for beginners, server rating \d+ ± \d+ \(\w+ has 1500\)$")
     )
     rating = page.locator("#new-bots label", has_text="Mild").locator(".rating")
     expect(rating).to_have_text(re.compile(r"^\d+$"))

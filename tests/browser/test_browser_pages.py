@@ -1,6 +1,7 @@
 """Every page in a real browser, wide in light and narrow in dark, checked for accessibility.
 
-With `--slow` each width is checked in both themes, and has screenshots in tests/screenshots.
+With `--slow` each page is checked in four windows, in both themes, and has screenshots in
+tests/screenshots.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from playout.server.model.records import TournamentCreated
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import MatchFilter
+from playout.server.web.pages import pages
 from support import scale
 from support.accessibility import accessibility_faults, nameless, require_axe
 from support.browser import (
@@ -42,7 +44,9 @@ from support.waiting import wait_until
 Judge = Callable[[Page], list[str]]
 #: A name that must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
-SCREENS = ((1280, 900), (360, 740))
+SCREENS = (
+    ((1440, 900), (1280, 720), (768, 1024), (390, 844)) if scale.slow else ((1280, 900), (360, 740))
+)
 #: The theme in which a width is checked.
 THEMES = {1280: "light", 360: "dark"}
 MAX_BYTES = 150_000
@@ -170,6 +174,11 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "puzzles": "/puzzles",
         "puzzle": "/puzzles/othello",
         "games": "/games",
+        "rules": "/games/chess",
+        "analysis": "/analysis?game=chess",
+        "analysis_of_match": f"/analysis/{over['chess']}",
+        "embed": f"/embed/matches/{over['go']}",
+        "seek": "/seeks/nothing",
         "admin": "/admin",
         "invite": "/invite#Ada:0",
         "not_found": "/matches/nothing",
@@ -184,12 +193,30 @@ def best_matches(reader: Reader) -> list[Any]:
     return [row for row in found if row.tournament]
 
 
+def of_each_look() -> list[str]:
+    """Return a game of each kind of board and of pieces, or all with `--slow`."""
+    looks = {}
+    for name in seen(games.names()):
+        if scale.slow or name == "open_spiel":  # which has no board without a parameter
+            looks[name, ""] = name
+        else:
+            view = games.load(name).view(games.load(name).initial_state())
+            looks.setdefault((view.geometry, view.piece), name)
+    return list(looks.values())
+
+
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
     "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
-    "games", "admin", "invite", "not_found", "rolls",
-    *(f"match_{game}" for game in seen(games.names())),
+    "games", "rules", "analysis", "analysis_of_match", "embed", "seek", "admin", "invite",
+    "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
 )  # fmt: skip
+
+
+def test_each_route_has_a_page_that_is_checked(paths: dict[str, str]) -> None:
+    routes = pages(None, None, None)  # type: ignore[arg-type]
+    checked = {paths[name].split("/")[1].partition("?")[0].partition("#")[0] for name in NAMES}
+    assert checked == routes.keys() - {"tournaments.atom"}  # which is no page
 
 
 @pytest.fixture
@@ -217,7 +244,8 @@ def test_a_page_is_accessible(
         page.set_viewport_size({"width": width, "height": height})
         if width == SCREENS[0][0] or scale.slow:  # otherwise the window becomes narrow
             page.goto(paths[name])
-        expect(page.locator("#identity")).not_to_be_empty()
+        if name != "embed":  # which has no header
+            expect(page.locator("#identity")).not_to_be_empty()
         if name == "lobby":
             see_the_boards(page)
         look(page, name, width, judge)

@@ -1,4 +1,4 @@
-"""Watching matches in a real browser, and browsing finished ones."""
+"""Watching matches and tournaments in a real browser, and browsing finished matches."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from support.browser import (
     result_in,
     running_site,
 )
+from support.given_accounts import accounts_in
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
@@ -27,6 +28,16 @@ from support.waiting import wait_until
 #: As long as a name may be. It must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
 ALSO_HOSTILE = "<script>hacked=1</script>"
+
+SPEC = {
+    "name": "autumn cup",
+    "games": ["nim"],
+    "format": "match",
+    "entrants": [{"name": "Ada", "version": "1"}, {"name": "Bob", "version": "1"}],
+    "rounds": 1,
+    "clock": "none",
+    "openings": {"plies": 1},
+}
 
 
 @pytest.fixture
@@ -312,6 +323,32 @@ def test_the_page_of_a_ladder_changes_by_itself(people: BrowserUsers, site: Brow
         expect(page.get_by_role("img", name="Ratings")).to_be_visible()
 
 
+def test_the_page_of_a_tournament_changes_without_being_asked(
+    people: BrowserUsers, site: BrowserSite, tokens: dict[str, str]
+) -> None:
+    with (
+        RawClient(*where(site)) as zoe,
+        RawClient(*where(site)) as ada,
+        RawClient(*where(site)) as bob,
+    ):
+        for name, client in (("Zoe", zoe), ("Ada", ada), ("Bob", bob)):
+            client.hello(name, token=tokens[name])
+        tournament = zoe.ask("create_tournament", spec=SPEC)["tournament"]
+        page = people.come()
+        page.goto(f"/tournaments/{tournament}")
+        progress, tables = page.locator("#progress"), page.locator("#tables")
+        expect(progress).to_contain_text("No match is being played at the moment.")
+        ada.ask("join", tournament=tournament)
+        bob.ask("join", tournament=tournament)
+        expect(progress.locator("[data-match] .layer.pieces > g").first).to_be_attached()
+        for _ in range(2):
+            match = ada.hear_until("started")["match"]
+            ada.ask("resign", match=match)
+        expect(progress).to_contain_text("Bob")
+        expect(progress).to_contain_text("ended")
+        expect(tables).to_contain_text("2 matches")
+
+
 class FramingPage(BaseHTTPRequestHandler):
     """A page of another site, with frames of the addresses in its query."""
 
@@ -337,10 +374,20 @@ def other_site() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, other_site: str) -> Iterator[BrowserSite]:
+def tokens() -> dict[str, str]:
+    """The tokens of the site's accounts by name."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def site(
+    tmp_path_factory: pytest.TempPathFactory, other_site: str, tokens: dict[str, str]
+) -> Iterator[BrowserSite]:
     """A server whose matches may be framed by the other site under the name localhost."""
     named = f"http://localhost:{other_site}"
-    with running_site(tmp_path_factory.mktemp("site"), "--embed-on", named) as site:
+    folder = tmp_path_factory.mktemp("site")
+    tokens |= accounts_in(f"sqlite:///{folder}/playout.db", "Zoe", ["Ada", "Bob"])
+    with running_site(folder, "--embed-on", named) as site:
         yield site
 
 

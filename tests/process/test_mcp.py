@@ -35,7 +35,9 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
             listed = await call.client.list_tools()
             assert [tool.name for tool in listed.tools] == [
                 *("list_games", "new_match", "legal_moves", "play", "state"),
-                *("offer", "answer_offer", "resign"),
+                *("offer", "answer_offer", "resign", "rules", "analyse", "puzzles"),
+                *("ladders", "tournaments", "competition", "hand_in", "submissions"),
+                "laboratory",
             ]
             rows = re.findall(r"^\| `(\w+)\W", AGENTS, re.MULTILINE)
             assert rows == [tool.name for tool in listed.tools]

@@ -1066,7 +1066,9 @@ def _answers(server: EngineServer, line: str) -> str:
 
 def _state(server: EngineServer) -> object:
     match = server.match
-    game = str(match.game) if match and isinstance(server, GtpServer) else ""  # INFO changes rules
+    if match and isinstance(server, GomocupBrain):  # after INFO, a new match has its stones
+        return match.state
+    game = str(match.game) if match and isinstance(server, GtpServer) else ""
     return match and (game, [each.state for each in match.positions])
 
 

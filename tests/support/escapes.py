@@ -86,6 +86,9 @@ def _escapes() -> Iterator[Escape]:
     yield Escape("makes shared memory without a file", _SHARED % "-1")
     yield Escape("makes shared memory of `/dev/zero`", _SHARED % _ZERO)
     yield Escape("makes a pipe larger", "import fcntl; fcntl.fcntl(os.pipe()[0], 1031, 1 << 18)")
+    yield Escape("locks twenty thousand parts of a file", _LOCKS)
+    yield Escape("sets a lock that belongs to no process", _OPEN_LOCK)
+    yield Escape("watches a file twenty thousand times (`epoll`)", _WATCHES)
     yield Escape("fills sockets", _SOCKETS)
     yield Escape("fills pipes of several processes", _PIPES_OF_MANY)
     yield Escape("watches files (`inotify`)", _CALL % "294, 0")
@@ -149,6 +152,36 @@ for _ in range(100):
     except BlockingIOError:
         kept.append(pair)
 time.sleep(s['patience_s'])
+"""
+_LOCKS = """
+import fcntl
+with tempfile.TemporaryDirectory() as folder:
+    kept = [open(os.path.join(folder, str(number)), 'w') for number in range(20)]
+    for file in kept:
+        for place in range(1000):
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * place)
+    time.sleep(s['patience_s'])
+"""
+_OPEN_LOCK = """
+import fcntl, struct
+with tempfile.TemporaryFile() as file:
+    fcntl.fcntl(file, 37, struct.pack('hhqqixxxx', 1, 0, 0, 1, 0))
+"""
+_WATCHES = """
+import select
+files = [os.pipe()[0] for _ in range(50)]
+children = []
+for _ in range(4):
+    if not (child := os.fork()):
+        kept = [select.epoll() for _ in range(100)]
+        for each in kept:
+            for file in files:
+                each.register(file)
+        time.sleep(s['patience_s'] or 1)
+        os._exit(0)
+    children.append(child)
+for each in children:
+    os.waitpid(each, 0)
 """
 _PIPES_OF_MANY = """
 children = []

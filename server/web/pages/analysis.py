@@ -1,25 +1,31 @@
 """`/analysis/ID`: a match with a tree of variations; `/analysis?game=chess&text=1. e4`: own moves.
 
 `/analysis/positions.json?game=chess&ply=1&moves=3,5`: positions after moves that a person tries.
+`/analysis/variations.pgn?game=chess&tree=3 5 ( 4 2 ) 6`: a tree of variations, also as `.sgf`.
 """
 
 from __future__ import annotations
 
 import msgspec
 from msgspec import structs
+from twisted.web import http
 
 from playout import games
 from playout.games import Game, Position
+from playout.games.core import spec
 from playout.protocol.messages import Reason
+from playout.server.core.policy import Policy
 from playout.server.core.view import board_of, position_view_of
+from playout.server.export import backgammon, sgf, variations
 from playout.server.runtime.game_compilation import FIRST_GAME, described_games
 from playout.server.tournament import opening_file
 from playout.server.tournament.opening_file import BadOpening
-from playout.server.web.http import JSON, HttpRequest, HttpResponse, cacheable_response
+from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
 from playout.server.web.match_data import MatchData, MatchResult, PositionData
-from playout.server.web.pages.matches import MAX_MOVES, continuation, match_page
+from playout.server.web.pages.matches import FORMATS, MAX_MOVES, continuation, match_page
 from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_game
+from playout.server.web.texts import Language
 
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -30,7 +36,6 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     names = language.gettext("Player 1"), language.gettext("Player 2")
 
     def respond() -> HttpResponse:
-        described, _ = described_games()
         game, fault = games.load(parse_game(chosen)), ""
         actions: tuple[int, ...] = ()
         try:
@@ -39,9 +44,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         except BadOpening as error:
             fault = language.told(str(error))
         data = own_moves(game, actions, names)
-        return match_page(
-            data, policy, language, games=described, chosen=chosen, written=text, fault=fault
-        )
+        return _page(data, policy, language, chosen, text, fault)
 
     return await source.archive.run_in_thread(respond)
 
@@ -50,16 +53,42 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page of a match, or the positions after own moves."""
     if request.path == ("positions.json",):
         return await _positions(source, request)
+    if len(request.path) == 1 and request.path[0] in _WRITERS:
+        return await _variations(source, request)
     data = await source.lookup.data("/".join(request.path))
     policy, language = source.hub.policy, request.language
 
     def respond() -> HttpResponse:
-        described, _ = described_games()
-        return match_page(
-            data, policy, language, games=described, chosen=data.game, written="", fault=""
-        )
+        return _page(data, policy, language, data.game)
 
     return await source.archive.run_in_thread(respond)
+
+
+def _page(
+    data: MatchData,
+    policy: Policy,
+    language: Language,
+    chosen: str,
+    written: str = "",
+    fault: str = "",
+) -> HttpResponse:
+    described, _ = described_games()
+    game = games.load(data.game)
+    return match_page(
+        data,
+        policy,
+        language,
+        games=described,
+        chosen=chosen,
+        written=written,
+        fault=fault,
+        takes_positions="fen" in spec.parameters_of(type(game)),
+        tree_formats=[each for each in ("pgn", "sgf") if each == "pgn" or _is_of_stones(game)],
+    )
+
+
+def _is_of_stones(game: Game) -> bool:
+    return sgf.suits(game) and not backgammon.suits(game)
 
 
 async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -72,6 +101,31 @@ async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
         found = continuation(own_moves(game), 0, moves)
         found = structs.replace(found, positions=found.positions[ply:])
         return cacheable_response(msgspec.json.encode(found), JSON)
+
+    return await source.archive.run_in_thread(respond)
+
+
+#: The writer and the media type of a tree of variations, by the name of its file.
+_WRITERS = {
+    "variations.pgn": (variations.write_pgn, FORMATS["pgn"][1]),
+    "variations.sgf": (variations.write_sgf, FORMATS["sgf"][1]),
+}
+
+
+async def _variations(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """A tree of variations as a file to download. Raises HttpError."""
+    parameters = Parameters(request, ("game", "tree"))
+    (name,) = request.path
+    write, media_type = _WRITERS[name]
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+
+    def respond() -> HttpResponse:
+        game = games.load(parameters.game or FIRST_GAME)
+        try:
+            text = write(game, variations.read(request.query.get("tree", "")))
+        except ValueError as error:
+            raise HttpError(http.BAD_REQUEST, str(error)) from error
+        return cacheable_response(text.encode(), media_type, headers=headers)
 
     return await source.archive.run_in_thread(respond)
 

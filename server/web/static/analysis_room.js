@@ -91,6 +91,15 @@ export class VariationTree {
     if (main !== null && main !== undefined) yield* this.tokens(main);
   }
 
+  /** The moves of the match and all variations as numbers of actions, variations in brackets behind the move
+   * that they replace. */
+  get text() {
+    const { positions, last } = this.#record;
+    const number = (token) => (typeof token === "string" ? token : this.nodes[token].action);
+    const plies = Array.from({ length: last + 1 }, (_, ply) => [positions[ply + 1]?.action ?? [], [...this.tokens(-1 - ply)].map(number)]);
+    return plies.flat(2).join(" ");
+  }
+
   /** The number of a node's move, as players write it. */
   numberOf(at) {
     const { ply } = this.lineTo(at);
@@ -163,6 +172,8 @@ export class AnalysisRoom {
     const key = JSON.stringify([this.#at, this.#record.last, this.#tree.nodes.map(({ parent, action }) => [parent, action])]);
     if (key === this.#drawn) return;
     this.#drawn = key;
+    const query = new URLSearchParams({ game: this.#record.game, tree: this.#tree.text });
+    for (const link of this.#part("tree-files").querySelectorAll("a")) link.search = query;
     const list = this.#part("moves");
     const hadFocus = Boolean(document.activeElement?.closest(".variations"));
     for (const each of list.querySelectorAll(".variations")) each.remove();

@@ -637,6 +637,9 @@ export class BoardView {
 
   /** Show buttons for moves that cannot be completed by clicking a cell. */
   #showButtons(moves) {
+    if (withDice.rollChoice && moves.length > withDice.SIDES) {
+      return this.#setButtons(...withDice.rollChoice(this.#board, moves, (move) => this.#choose(move)));
+    }
     const buttons = moves.map((move) => {
       const { name } = move;
       const text = told(name.charAt(0).toUpperCase() + name.slice(1));

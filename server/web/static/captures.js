@@ -1,8 +1,8 @@
 // The captured pieces of each player, beside the name of the opponent who has captured them.
 
 import { kindText } from "./board_layout.js";
-import { html, svg } from "./elements.js";
-import { pieceOf } from "./pieces.js";
+import { html } from "./elements.js";
+import { drawingOf } from "./pieces.js";
 import { gettext, listText } from "./texts.js";
 
 /** More pieces of a kind are shown as one, and their number. */
@@ -27,7 +27,8 @@ export function leadOf(material, view, owner) {
 }
 
 /** Show in `place` what `player` has captured since the first position, and a lead. */
-export function showCaptures(place, { material, piece, surface }, first, now, player) {
+export function showCaptures(place, board, first, now, player) {
+  const { material, piece } = board;
   const pieces = captured(material, first, now, 3 - player);
   const lead = leadOf(material, now, player);
   const names = listText(pieces.map(([kind, count]) => `${count} ${kindText({ piece }, kind)}`));
@@ -38,8 +39,7 @@ export function showCaptures(place, { material, piece, surface }, first, now, pl
   const text = words.filter(Boolean).join(gettext("; "));
   if ((place.dataset.shown ?? "") === text) return;
   place.dataset.shown = text;
-  const draw = (kind) =>
-    svg("svg", { viewBox: "-20 -20 40 40", class: `board is-${surface}` }, pieceOf(piece, `${3 - player} ${kind}`));
+  const draw = (kind) => drawingOf(board, `${3 - player} ${kind}`);
   const group = (...children) => html("span", { "aria-hidden": "true" }, ...children);
   const groups = pieces.map(([kind, count]) => {
     if (count > DRAWN) return group(draw(kind), String(count));

@@ -1,9 +1,10 @@
 // How boards with dice are drawn: the points of backgammon, and the scores of pig. A page that loads
 // this fills `withDice` of pieces.js; other pages do without.
 
-import { svg } from "./elements.js";
+import { html, svg } from "./elements.js";
 import { OWNERS, withDice } from "./pieces.js";
 import { afterSteps, isTray, TRAYS } from "./points.js";
+import { gettext, told } from "./texts.js";
 
 /** The width of a cell, the height of a point, the room for dice between the rows of points, and the
  * size of a die there. */
@@ -107,4 +108,17 @@ const boards = {
   },
 };
 
-Object.assign(withDice, { boards, die, cube, afterSteps });
+/** More moves than a die has sides are rolls of two dice, or positions that are drawn. */
+const SIDES = 6;
+
+/** A list of rolls, and the button that chooses one of them. */
+function rollChoice(board, moves, onChoose) {
+  const text = (name) => (board.geometry === "points" ? [...name].join("-") : name);
+  const options = moves.map(({ name }, at) => html("option", { value: at }, text(name)));
+  const list = html("select", { "aria-label": gettext("Roll") }, ...options);
+  const button = html("button", { type: "button", class: "button primary" }, told("Roll"));
+  button.addEventListener("click", () => onChoose(moves[list.value]));
+  return [list, button];
+}
+
+Object.assign(withDice, { boards, die, cube, afterSteps, SIDES, rollChoice });

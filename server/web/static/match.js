@@ -168,6 +168,21 @@ class MatchPage {
       this.#study.open(ply, moves);
     });
     this.#show();
+    const draws = part("draw-position");
+    draws?.addEventListener("click", () => this.#draw());
+    const { value: game } = part("own-game");
+    if (draws) part("own-game").addEventListener("change", ({ target }) => (draws.hidden = target.value !== game));
+  }
+
+  /** Open the board on which a position is drawn, or close it. */
+  async #draw() {
+    const drawn = part("drawn");
+    if (!drawn.hasChildNodes()) {
+      const { editPosition } = await import("./position_editor.js"); // fetched at the first click
+      editPosition(drawn, part("own-text"), this.#record, this.#shown.view, this.#trial.mover);
+    }
+    drawn.hidden = !drawn.hidden;
+    part("draw-position").setAttribute("aria-expanded", !drawn.hidden);
   }
 
   async #loadCaptures() {

@@ -164,13 +164,13 @@ function labels({ name, level }) {
   return level ? [told(level[0].toUpperCase() + level.slice(1)), name] : [name];
 }
 
-/** A bot in words: "Playout Easy: for beginners, up to 2 seconds a move, rated 1650 ± 40". */
+/** A bot in words: "Playout Easy: for beginners, up to 2 seconds a move, server rating 1650 ± 40". */
 function hint({ name, level, move_s: moveS, rating, anchor }) {
   const parts = [LEVELS[level] ?? gettext("a bot of this server")];
   if (moveS) parts.push(ngettext("up to %(num)s second a move", "up to %(num)s seconds a move", moveS));
   if (rating) {
     const [value, error] = [rating.rating, rating.error].map(Math.round);
-    parts.push(gettext("rated %(value)s ± %(error)s (%(anchor)s has 1500)", { value, error, anchor: anchor[0] }));
+    parts.push(gettext("server rating %(value)s ± %(error)s (%(anchor)s has 1500)", { value, error, anchor: anchor[0] }));
   } else parts.push(gettext("not rated at this game"));
   return gettext("%(name)s: %(text)s", { name, text: listText(parts) });
 }

@@ -50,6 +50,12 @@ export function pieceOf(style, key, isStore = false) {
   return svg("g", { class: OWNERS[value] }, plain, svg("path", { class: "crown", d: CROWN }));
 }
 
+/** A piece by its `keyOf` as a drawing of its own, in the colours of a board. */
+export function drawingOf({ piece: style, surface, dark_begins: isDarkFirst }, key) {
+  const colours = ["board", `is-${surface}`, isDarkFirst ? "is-dark-first" : ""].join(" ");
+  return svg("svg", { viewBox: "-20 -20 40 40", class: colours }, pieceOf(style, key));
+}
+
 /** A piece of player 1 or 2 in a style; other values are drawn as numbers. */
 export function piece(style, value) {
   const owner = OWNERS[value];

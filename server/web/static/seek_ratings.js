@@ -13,7 +13,7 @@ export async function showRating(place, name, game) {
   const rated = entries.get(name);
   if (!rated) return;
   place.textContent = `${Math.round(rated.rating)} ± ${Math.round(rated.error)}`;
-  place.title = gettext("Elo, on a scale on which %(name)s has 1500", { name: anchor[0] });
+  place.title = gettext("Server rating: Elo, on a scale on which %(name)s has 1500", { name: anchor[0] });
 }
 
 async function ratingsAt(game) {

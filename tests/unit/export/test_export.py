@@ -499,7 +499,7 @@ def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., Stored
     ("params", "told"),
     [
         ({"columns": 53}, "larger than 52 by 52"),
-        ({"moves": "give"}, "move 0 does not leave a stone"),
+        ({"moves": "give"}, "action 6 does not leave a stone"),
         ({"moves": "drag"}, "action 60 does not put a stone"),
     ],
 )

@@ -83,7 +83,7 @@ def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource)
         assert f"{each.rating:.0f} ± {each.error:.0f}" in text
     assert text.count(">retired<") == 1
     assert text.count(">provisional<") == sum(each.provisional for each in table.standings)
-    assert '<th class="number" scope="col">Rating</th>' in text
+    assert '<th class="number" scope="col">Ladder rating</th>' in text
     assert '<th scope="col">Version</th>' in text
     assert "Is the new version better?" in text
     assert "Crosstable" in text

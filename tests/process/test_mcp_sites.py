@@ -1,0 +1,193 @@
+"""`playout-bridge mcp` beyond matches: an agent writes a bot that climbs, and two clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playout.commands.agent_tools import MOST, shortened
+from support.agents import ToolCaller, played_to_the_end, tools_of
+from support.commands import invoke, start
+from support.competitions import Cup, ask, require_sandbox
+from support.requirements import skip_without
+from support.waiting import PATIENCE_S, wait_until
+from testbed.machine import reserve_port
+
+NODE = Path(__file__).parents[1] / "node"
+#: A bot that always wins at nim if it can, once its import is mended.
+BROKEN = """\
+from playout import Player, PlayResult
+import numpi
+
+class LastChip(Player):
+    def choose(self, position, limit, report=None):
+        chips = sum(position.state[2:])
+        best = [a for a in position.legal_actions if (chips - a - 1) % 4 == 0]
+        return PlayResult((best or position.legal_actions)[0])
+"""
+#: Paths that a file of a bot may not have.
+_PATHS = ("../bot.py", "/etc/passwd", "a/../../b", "")
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cup]:
+    require_sandbox()
+    options = ("--http", "127.0.0.1:0", "--bots", "1", "--bot", "random", "--bot", "uct")
+    found = Cup(tmp_path_factory.mktemp("cup"), options=options)
+    found.account("Ada")
+    with found.running():
+        yield found
+
+
+def words(cup: Cup, folder: Path) -> tuple[str, ...]:
+    """Return the options of a bridge for Ada."""
+    assert cup.server
+    assert cup.server.page
+    (token := folder / "ada.token").write_text(cup.tokens["Ada"])
+    token.chmod(0o600)
+    host, port = cup.server.page
+    return (
+        *("mcp", *cup.server.address, "--name", "Ada", "--token-file", str(token)),
+        *("--web", f"http://{host}:{port}", "--site", f"http://127.0.0.1:{cup.port}"),
+    )
+
+
+def leads(cup: Cup) -> bool:
+    """Return whether Ada's bot has won four matches and is the first in the standings."""
+    first = next(iter(cup.ask("GET", "state")[1]["standings"]), None)
+    return bool(first) and first["name"] == "Ada" and first["points"] >= 4
+
+
+@pytest.mark.long
+def test_an_agent_writes_a_bot_that_climbs(cup: Cup, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with tools_of("playout-bridge", words(cup, tmp_path), tmp_path) as call:
+            (prompt,) = (
+                await call.client.get_prompt("write_a_bot", {"game": "nim", "competition": "cup"})
+            ).messages
+            assert "class MyBot(Player)" in prompt.content.text
+            assert "max_take" in json.dumps(await call("rules", game="nim"))
+            told = await call("hand_in", competition="cup", files={"bot.py": BROKEN})
+            assert (told["state"], told["stage"]) == ("refused", "check"), told
+            (module,) = [w.strip("'") for w in told["reason"].split() if w == "'numpi'"]
+            mended = BROKEN.replace(f"import {module}\n", "")
+            told = await call("hand_in", competition="cup", files={"bot.py": mended})
+            assert told["state"] == "accepted", told
+            assert len((await call("submissions", competition="cup"))["submissions"]) == 2
+            await asyncio.to_thread(wait_until, lambda: leads(cup), "Ada's place")
+            shown = await call("competition", competition="cup")
+            assert shown["standings"][0]["name"] == "Ada"
+            ladder = await call("ladders", game="nim")
+            assert ladder["standings"][0]["name"] == "Ada"
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE_S))
+
+
+def test_every_tool_refuses_what_it_may_not_do(cup: Cup, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with tools_of("playout-bridge", words(cup, tmp_path), tmp_path) as call:
+            for path in _PATHS:
+                text = await call.error("hand_in", competition="cup", files={path: "x"})
+                assert "is not a path within the folder" in text
+            assert "1 to 200 files" in await call.error("hand_in", competition="cup", files={})
+            assert "no competition 'x'" in await call.error("competition", competition="x")
+            assert "cannot be reached" in await call.error("laboratory")
+            assert "unknown game" in await call.error("rules", game="nimm")
+            assert (await call("tournaments"))["items"] == []
+            assert "there is no tournament" in await call.error("tournaments", tournament="a1")
+            await a_puzzle(call)
+            await a_finished_match(call)
+            listed = await call.client.list_resources()
+            assert [str(each.uri) for each in listed.resources] == ["playout://protocol"]
+            for uri, part in (
+                ("playout://protocol", "\nresign: "),
+                ("playout://protocol/resign", "match"),
+                ("playout://rules/nim", "heap"),
+            ):
+                (content,) = (await call.client.read_resource(uri)).contents
+                assert part in content.text
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE_S))
+
+
+async def a_puzzle(call: ToolCaller) -> None:
+    """Solve a puzzle, after a move that is not legal."""
+    listed = min((await call("puzzles", game="tic_tac_toe"))["puzzles"], key=lambda p: p["turns"])
+    puzzle = {"game": "tic_tac_toe", "puzzle": listed["puzzle"]}
+    shown = await call("puzzles", **puzzle)
+    assert "is not a legal move" in await call.error("puzzles", **puzzle, moves=["z9"])
+    lines: list[list[str]] = [[]]
+    while shown["state"] != "solved":
+        line = lines.pop(0)
+        for move in (await call("puzzles", **puzzle, moves=line))["legal_moves"]:
+            shown = await call("puzzles", **puzzle, moves=[*line, move])
+            if shown["state"] == "open":
+                lines.append([*line, move])
+            elif shown["state"] == "solved":
+                break
+
+
+async def a_finished_match(call: ToolCaller) -> None:
+    """Analyse a position of an own match after its end, and not before."""
+    state = await call("new_match", game="tic_tac_toe", bot="random", seat=1)
+    match = state["match"]
+    text = await call.error("analyse", match=match, ply=0)
+    assert "only" in text.lower() or "own finished" in text
+    await played_to_the_end(call, state)
+    found = await call("analyse", match=match, ply=0, seconds=1)
+    assert (found["to_move"], found["played"]) == (1, "a1")
+    assert found["best_line"]
+    assert "ply must be from 0 to" in await call.error("analyse", match=match, ply=99)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_client_of_javascript_calls_every_tool_over_http(cup: Cup, tmp_path: Path) -> None:
+    if not (NODE / "node_modules" / "@modelcontextprotocol").is_dir():
+        skip_without("the MCP client of JavaScript, then: cd tests/node && npm ci")
+    port = reserve_port()
+    bridge = start("playout-bridge", *words(cup, tmp_path), "--http", str(port))
+
+    def status(**headers: str) -> int | None:
+        try:
+            return ask(port, "POST", "mcp", "{}", headers)[0]
+        except OSError:
+            return None
+
+    try:
+        wait_until(lambda: status() == 401, "the bridge")
+        assert status(Authorization="Bearer wrong") == 401
+        arguments = [str(port), cup.tokens["Ada"]]
+        script = ["node", str(NODE / "mcp_client.cjs"), *arguments]
+        output = subprocess.run(script, capture_output=True, text=True, check=False)
+        assert output.returncode == 0, output.stderr
+        called: dict[str, str] = json.loads(output.stdout)
+    finally:
+        bridge.kill()
+        bridge.communicate()
+    told = invoke("playout-bridge", "mcp", "--help")[1]
+    assert len(called) == 17
+    assert all(name in told for name in called)
+    assert all(len(text) <= MOST for text in called.values())
+    assert "nim" in called["list_games"]
+    assert "submissions" in called["submissions"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"items": [{"name": "x" * 100}] * 500},
+        ["move"] * 9000,
+        {"log": ["y" * 5000] * 50, "text": "z" * 100_000},
+        {"deep": [[{"a": list(range(100))}] * 50] * 50},
+    ],
+)
+def test_answers_are_short(answer: Any) -> None:
+    assert len(json.dumps(shortened(answer), ensure_ascii=False)) <= MOST
+    assert shortened({"few": [1, 2]}) == {"few": [1, 2]}
