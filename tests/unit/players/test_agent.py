@@ -934,6 +934,17 @@ def test_two_players_may_register_their_account_at_once(
     assert login.hello().token == "theirs"
 
 
+def test_a_second_hello_is_not_sent_on_a_new_connection(account: SavedAccount) -> None:
+    login = LoginHarness(account)
+    login.sent()
+    login.refuse_hello(Code.NAME_TAKEN)
+    login.disconnect()
+    login.connect()
+    login.sent()
+    login.reactor.advance(1)
+    assert not login.sent(Hello)
+
+
 def test_a_name_of_another_account_is_given_up(account: SavedAccount) -> None:
     login = LoginHarness(account)
     login.refuse_hello(Code.NAME_TAKEN)

@@ -148,6 +148,16 @@ def test_games_of_the_cache_are_not_reported_and_do_not_change_the_estimate(
     assert re.fullmatch(r"nim is ready after \d+ s; 1 to go", report)
 
 
+def test_changed_games_are_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nim.py").write_text("one")
+    monkeypatch.setattr(games, "__file__", str(tmp_path / "__init__.py"))
+    folders = []
+    for text in ("one", "two", "one"):
+        (tmp_path / "nim.py").write_text(text)
+        folders.append(game_compilation._records.__wrapped__())
+    assert folders[0] == folders[2] != folders[1]
+
+
 def test_a_process_ends_with_the_compiler(compiler: GameCompiler) -> None:
     compiler.compile(["chess"])
     (worker,) = compiler._workers
