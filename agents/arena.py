@@ -143,7 +143,7 @@ class Arena:
 
     def _work(self, owner: str) -> None:
         try:
-            while not self._stopping.is_set() and (found := self._next(owner)):
+            while not self._stopping.is_set() and (found := self.next_pair(owner)):
                 self._play_pair(*found)
         except (_Stopped, Cancelled):
             pass
@@ -157,7 +157,7 @@ class Arena:
                 if not self._threads:
                     self.ended.set()
 
-    def _next(self, owner: str) -> tuple[Contest, int] | None:
+    def next_pair(self, owner: str) -> tuple[Contest, int] | None:
         """Take the next pair of a model, or of players with ""; None if there is no other."""
         with self._changed:
             found: list[tuple[float, Contest]] = []
@@ -283,7 +283,7 @@ class Arena:
         request = SentRequest(*place, self._journal.prompt(messages), most)
         with self._turn(model, request):
             said, seconds = self._said(
-                model, ModelRequest(request.id, messages, terms.tokens, terms.seconds)
+                model, ModelRequest(request.id, messages, terms.tokens, terms.seconds), request
             )
             action = -1
             if not said.fault:
@@ -320,17 +320,30 @@ class Arena:
                     self.requests -= 1
                     self._changed.notify_all()
 
-    def _said(self, model: ModelConfig, request: ModelRequest) -> tuple[ModelAnswer, float]:
+    def _said(
+        self, model: ModelConfig, request: ModelRequest, sent: SentRequest
+    ) -> tuple[ModelAnswer, float]:
         """Return the answer and the seconds that it took; a busy model is asked again."""
         for failures in range(1, _MOST_BUSY + 1):
             began = time.monotonic()
             try:
                 return self._clients[model.name].ask(request), time.monotonic() - began
             except ModelBusy as error:
+                if error.was_sent:
+                    self._pay_again(sent)
                 if failures == _MOST_BUSY:
                     raise ModelUnusable(f"{error} ({failures} times in a row)") from error
                 self._wait(max(error.wait_s, _BACK_OFF.wait_s(failures)))
         raise AssertionError("the last failure is raised")
+
+    def _pay_again(self, request: SentRequest) -> None:
+        """Count the cost of a request whose answer is lost, before it is sent again."""
+        limit = self._benchmark.cost
+        with self._changed:
+            if limit is not None and self._journal.committed + request.cost > limit:
+                self.stop(f"the budget of {limit:g} allows no further request")
+            self._require_running()
+            self._journal.add(request)
 
     def _wait(self, seconds: float) -> None:
         self._stopping.wait(seconds)

@@ -43,6 +43,8 @@ _SHOWN = 1000
 _CHUNK = 65536
 #: Statuses after which the same request may succeed.
 _BUSY = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+#: Statuses of a gateway that does not say whether the model has answered.
+_PERHAPS_PAID = {408, 500, 502, 504}
 
 Tokens = Annotated[int, Meta(ge=0, le=10**9)]
 
@@ -69,11 +71,14 @@ class ModelRequest(NamedTuple):
 
 
 class ModelBusy(Exception):
-    """The model did not answer for a reason that may pass, after `wait_s` seconds if it says so."""
+    """The model did not answer for a reason that may pass, after `wait_s` seconds if it says so.
 
-    def __init__(self, text: str, wait_s: float = 0.0) -> None:
+    `was_sent`: the request has arrived, and may be paid.
+    """
+
+    def __init__(self, text: str, wait_s: float = 0.0, *, was_sent: bool = False) -> None:
         super().__init__(text)
-        self.wait_s = wait_s
+        self.wait_s, self.was_sent = wait_s, was_sent
 
 
 class ModelUnusable(Exception):
@@ -206,11 +211,12 @@ class EndpointClient(ModelClient):
         headers = {"Content-Type": "application/json", "Idempotency-Key": request.id}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        late = threading.Event()
+        late, was_sent = threading.Event(), False
         try:
             with self._connection(request.seconds, late) as connection:
                 path = f"{self._address.path.rstrip('/')}/chat/completions"
                 connection.request("POST", path, json.dumps(body), headers)
+                was_sent = True
                 response = connection.getresponse()
                 data = _read(response)
         except ssl.SSLCertVerificationError as error:
@@ -218,14 +224,16 @@ class EndpointClient(ModelClient):
         except (OSError, http.client.HTTPException) as error:
             if late.is_set() or isinstance(error, TimeoutError):
                 return _faulty("", f"no answer within {request.seconds:g} s")
-            raise ModelBusy(f"{self._where} cannot be reached: {error}") from error
+            text = f"{self._where} cannot be reached: {error}"
+            raise ModelBusy(text, was_sent=was_sent) from error
         if late.is_set():  # the end of the connection looks like the end of the answer
             return _faulty(data.decode(errors="replace"), f"no answer within {request.seconds:g} s")
         if response.status != http.HTTPStatus.OK:
             said = beginning(data.decode(errors="replace"), _SHOWN)
             text = f"{self._where} has answered {response.status}: {said or response.reason}"
             if response.status in _BUSY:
-                raise ModelBusy(text, _seconds(response.headers.get("Retry-After", "")))
+                wait_s = _seconds(response.headers.get("Retry-After", ""))
+                raise ModelBusy(text, wait_s, was_sent=response.status in _PERHAPS_PAID)
             raise ModelUnusable(text)
         return _chat_answer(data)
 

@@ -169,7 +169,8 @@ class BenchmarkReport:
         if self.journal.repeated:
             notes.append(
                 f"{counted(self.journal.repeated, 'request')} sent again, because the benchmark "
-                "ended before the answer: a provider without idempotent requests may charge both."
+                "or the connection ended before the answer: a provider without idempotent requests "
+                "may charge both."
             )
         return [*notes, *([f"Stopped: {self.reason}"] if self.reason else [])]
 

@@ -13,20 +13,23 @@ second one always searches. *Drop* is the Elo that they lose in variants.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
+import statistics
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from playout import games, players
 from playout.agents.arena import Arena
-from playout.agents.benchmark_file import Benchmark, ModelConfig
-from playout.agents.journal import BenchmarkJournal
-from playout.agents.measures import Measured, measured
+from playout.agents.benchmark_file import Benchmark, Contest, ModelConfig
+from playout.agents.journal import BenchmarkJournal, EndedMatch, StartedMatch
+from playout.agents.measures import Fitted, Measured, ended, fitted, measured, place
 from playout.agents.models import ModelAnswer, ModelClient, ModelRequest
 from playout.agents.prompts import PromptForm, prompt
 from playout.agents.variants import GameVariant
@@ -58,6 +61,15 @@ DROPS = (
     Column("elo", "Elo", "+,.0f"),
     Column("drop", "drop", "+,.0f"),
     Column("error", "±", ",.0f"),
+)
+
+#: The true ratings of the simulated model and its opponents, and the error of a certain place.
+TRUE = {"random": 0, "Easy": 500, "Medium": 760, "Strong": 1020, "Master": 1280, "model": 800}
+CERTAIN = 100.0
+CERTAINTY = (
+    Column("name", "pairs are"),
+    Column("pairs", "pairs", ",.1f"),
+    Column("within", "intervals with the truth"),
 )
 
 COLUMNS = (
@@ -187,6 +199,76 @@ def drops(bench: Bench) -> ResultTable:
     return table
 
 
+class DrawnBenchmark:
+    """A benchmark whose results are drawn from TRUE ratings."""
+
+    def __init__(self, file: IO[bytes], seed: int) -> None:
+        model = ModelConfig("model", "model")
+        game = games.load("connect_four")
+        self.benchmark = Benchmark("", (game,), (model,), pairs=1000, certain=CERTAIN)
+        self.journal, self._draw = BenchmarkJournal(file), random.Random(seed)
+        self.arena = Arena(self.benchmark, self.journal, {})
+        while found := self.arena.next_pair(""):
+            self.play(*found)
+
+    def play(self, contest: Contest, pair: int) -> None:
+        """Draw the results of both matches of a pair."""
+        for letter, two in (("a", contest.two), ("b", contest.two[::-1])):
+            one, other = (each.name for each in two)
+            match, chance = f"{contest.digest}-{pair}{letter}", expected(TRUE[one] - TRUE[other])
+            winner = 1 if self._draw.random() < chance else 2
+            started = StartedMatch(match, contest.digest, pair, str(contest.game), (one, other), ())
+            self.journal.add(started)
+            self.journal.add(EndedMatch(match, winner))
+
+    def place(self) -> tuple[str, Fitted]:
+        """Return the nearest opponent, and the rating of the model relative to it."""
+        game = str(self.benchmark.games[0])
+        matches = list(ended(self.journal, self.arena.contests, game))
+        found = place(self.benchmark, matches, fitted(self.benchmark, matches), "model")
+        assert found
+        return found
+
+    def pairs(self, *, sequential: bool) -> int:
+        """Return the number of pairs until the place is certain."""
+        own = [each for each in self.arena.contests if each.two[0].model]
+        for number in itertools.count():
+            if sequential:
+                found = self.arena.next_pair("model")
+            else:
+                is_certain = number and not number % len(own) and self.place()[1].error <= CERTAIN
+                found = None if is_certain else (own[number % len(own)], number // len(own))
+            if found is None:
+                return number
+            self.play(*found)
+        raise AssertionError("the loop does not end")
+
+
+def expected(difference: float) -> float:
+    """Return the chance to win with an advantage in Elo."""
+    return 1 / (1 + 10 ** (-difference / 400))
+
+
+def certainty(bench: Bench) -> ResultTable:
+    """Return the pairs until a place is certain, and the share of intervals with the truth."""
+    table = ResultTable(f"Pairs until the place is certain to {CERTAIN:.0f} Elo", CERTAINTY)
+    for sequential in (True, False):
+        pairs, within = list[float](), 0
+        for seed in range(bench.pick(100, 3)):
+            with tempfile.TemporaryFile() as file:
+                drawn = DrawnBenchmark(file, seed)
+                pairs.append(drawn.pairs(sequential=sequential))
+                name, (elo, error) = drawn.place()
+                within += abs(elo - (TRUE["model"] - TRUE[name])) <= error
+        table.add(
+            None,
+            name="sequential" if sequential else "fixed",
+            pairs=statistics.fmean(pairs),
+            within=Share(within, len(pairs)),
+        )
+    return table
+
+
 def run(bench: Bench) -> list[ResultTable]:
     """Return a row for each stand-in and game, and the share of all intervals."""
     names = GAMES[: bench.pick(None, 1)]
@@ -227,4 +309,4 @@ def run(bench: Bench) -> list[ResultTable]:
     whole = ResultTable("Ratings within their intervals", columns)
     target = Target("within", at_least=0.9 * cells) if bench.pick(True, False) else None
     whole.add(target, ratings=cells, within=good, share=Share(good, cells))
-    return [table, whole, drops(bench)]
+    return [table, whole, drops(bench), certainty(bench)]

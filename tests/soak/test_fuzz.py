@@ -77,7 +77,9 @@ def test_hostile_inputs_cause_no_fault_and_honest_players_continue(options: list
             run_until(end - 0.75 * SHARE * scale.soak_s, fuzzer)
             before_kib = settled_kib(fuzzer, server.pid)
             run_until(end, fuzzer)
-            assert settled_kib(fuzzer, server.pid) - before_kib < GROWTH_KIB
+            after_kib = settled_kib(fuzzer, server.pid)
+            print(f"{before_kib} to {after_kib} KiB, {files} to {open_files(server.pid)} files")
+            assert after_kib - before_kib < GROWTH_KIB
         fuzzer.run(repetitions(2500, short=700))
         for _ in range(100):  # whatever the seed, until the server has given every usual answer
             if set(fuzzer.answers) >= USUAL:
