@@ -1,4 +1,7 @@
-"""The page of a competition in a real browser: logging in, handing in, a failure, the end."""
+"""The page of a competition in a real browser: logging in, handing in, a failure, the end.
+
+With `--slow` it is checked in both themes, and has screenshots in tests/screenshots.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from playout.commands import html_page
+from support import scale
 from support.accessibility import accessibility_faults, require_axe
-from support.browser import PATIENCE_S
+from support.browser import PATIENCE_S, PICTURES
 from support.commands import run
 from support.competitions import Cup, require_sandbox
 from testbed.handed_in import bot, packed
@@ -94,8 +98,13 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
             assert (field["y"] + field["height"] <= standings["y"]) == is_below
             # In one step, as the page may draw the standings again at any time.
             assert page.evaluate("document.querySelector('.standing td').offsetHeight") >= 52
-            page.emulate_media(color_scheme="dark" if is_below else "light")
-            assert accessibility_faults(page) == []
+            usual = "dark" if is_below else "light"
+            for theme in ("light", "dark") if scale.slow else (usual,):
+                page.emulate_media(color_scheme=theme)
+                assert accessibility_faults(page) == []
+                if scale.slow:
+                    name = f"competition_{width}_{theme}.png"
+                    page.screenshot(path=PICTURES / name, full_page=True)
         page.set_viewport_size({"width": 1280, "height": 900})
         open_tab(page, "My submissions")
         assert accessibility_faults(page) == []
