@@ -52,6 +52,9 @@ _LIST_S = 0.5
 #: The maximum number of questions that wait at a time, and of other calls: some workers do not
 #: answer.
 _CALLS = 64
+#: Bytes of a content that is sent with each task: Dask prefers the workers that have a content, so
+#: that all tasks would wait for cores of the first one.
+_SMALL = 2**20
 #: Seconds between two looks for the end of tasks.
 _PAUSE_S = 0.05
 _BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
@@ -65,7 +68,7 @@ _HELP = "--dask needs the address that dask scheduler prints, as in tcp://10.0.0
 class Content:
     """Data for arguments of tasks, which the cluster keeps while this object exists.
 
-    They pass through the scheduler once, and then from worker to worker as needed. If the workers
+    Large ones pass through the scheduler once, and then from worker to worker. If the workers
     that had them are lost, they are sent again. The function gets bytes.
     """
 
@@ -425,10 +428,14 @@ class Cluster:
 
     def _hand_out(self, task: Task, client: Client) -> None:
         assert self._need
-        arguments = [
-            self._future_of(each, client, self._need) if isinstance(each, Content) else each
-            for each in task.arguments
-        ]
+        need = self._need
+
+        def sent(each: object) -> object:
+            if not isinstance(each, Content):
+                return each
+            return each.data if len(each.data) <= _SMALL else self._future_of(each, client, need)
+
+        arguments = [sent(each) for each in task.arguments]
         task.future = client.submit(
             workers.execute,
             self._run,

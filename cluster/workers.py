@@ -35,6 +35,10 @@ _BLOCK, _ROUNDS = bytes(2_000_000), 9
 _RUNNING = (Status.running, Status.paused)
 #: The states of a task that is wanted; 'long-running' has a thread beyond those of the worker.
 _WANTED = ("executing", "long-running")
+_SET_ASIDE = (
+    "it was set aside, because its results disagree with those of the others: find out why, and "
+    "start it again"
+)
 #: The cores of this worker.
 _cores = Cores()
 
@@ -95,7 +99,7 @@ def checked(ask: Ask, need: Need, address: str) -> CheckedWorker:
     playout = ask(address, version, _NAME)
     if fault := _playout_fault(playout, need.extras):
         return _faulty(address, fault, playout)
-    answer = ask(address, examine, need.faults, time.time())
+    answer = ask(address, examine, need, time.time())
     if not isinstance(answer, WorkerAnswer):
         return _faulty(address, no_answer(answer, need.extras), answer)
     faults = (*_source_faults(answer.code), *answer.faults)
@@ -186,9 +190,12 @@ class WorkerAnswer:
     faults: tuple[str, ...]
 
 
-async def examine(faults: Faults, time_s: float, dask_worker: Worker) -> WorkerAnswer:
+async def examine(need: Need, time_s: float, dask_worker: Worker) -> WorkerAnswer:
     """Return the properties of this worker; called on the worker."""
-    return await asyncio.to_thread(_answer, faults, time_s, dask_worker.state.nthreads)
+    state = dask_worker.state
+    if state.total_resources.get(need.resource) == 0:
+        return WorkerAnswer(socket.gethostname(), versions.installed(), 0, 0.0, (_SET_ASIDE,))
+    return await asyncio.to_thread(_answer, need.faults, time_s, state.nthreads)
 
 
 def _answer(faults: Faults, time_s: float, cores: int) -> WorkerAnswer:
@@ -211,6 +218,11 @@ async def offer(resource: str, dask_worker: Worker) -> None:
     """Have this worker offer its threads as a resource, unless it does; called on the worker."""
     if resource not in dask_worker.state.total_resources:
         await dask_worker.set_resources(**{resource: dask_worker.state.nthreads})
+
+
+async def withhold(resource: str, dask_worker: Worker) -> None:
+    """Have this worker offer nothing of a resource until it is started again; called on it."""
+    await dask_worker.set_resources(**{resource: 0})
 
 
 # Tasks, on a worker.

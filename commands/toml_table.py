@@ -33,6 +33,7 @@ Check = Callable[[object], T]
 WHOLE = (-(2**63), 2**63 - 1)
 #: The longest path of a file, in characters.
 LONGEST_PATH = 500
+_SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 #: Maximum number of bytes of a file.
 _MOST_BYTES = 2**24
 #: Maximum number of faults that are shown, and of characters of a fault and of an unknown key.
@@ -138,6 +139,15 @@ def game(value: object) -> Game:
 def clock(value: object) -> str:
     """Return the canonical notation of a time control. Raises TimeControlError."""
     return canonical_time_control(text(value))
+
+
+def scheduler(value: object) -> str:
+    """Return the address of a scheduler of Dask; raise ValueError for other values."""
+    found = text(value)
+    if not _SCHEDULER.fullmatch(found):
+        expected = "must be the address that dask scheduler prints, as in tcp://10.0.0.1:8786"
+        raise ValueError(f"{expected}, not {found!r}")
+    return found
 
 
 def player(value: object) -> str:

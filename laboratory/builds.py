@@ -47,7 +47,7 @@ class Builds:
     """The builds in a folder, for some terms."""
 
     def __init__(self, folder: Path, terms: BuildTerms) -> None:
-        self._folder = folder
+        self.folder = folder
         self._terms = terms
 
     def folder_of(self, version: str) -> Path:
@@ -56,11 +56,11 @@ class Builds:
         tools = Path("/usr/bin").stat().st_mtime_ns if Path("/usr/bin").exists() else 0
         system = platform.machine(), sys.version
         parts = (version, *terms.games, terms.sandbox is not None, terms.hosts, tools, *system)
-        return self._folder / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+        return self.folder / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def remove_older(self, number: int) -> None:
         """Remove all builds but the last ones."""
-        made = sorted(self._folder.glob("*/build.json"), key=lambda each: -each.stat().st_mtime)
+        made = sorted(self.folder.glob("*/build.json"), key=lambda each: -each.stat().st_mtime)
         for each in made[number:]:
             shutil.rmtree(each.parent, ignore_errors=True)
 
@@ -75,8 +75,8 @@ class Builds:
         the folder then, and the next call builds again.
         """
         place = self.folder_of(version)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self._folder / f"{place.name}.lock").open("w") as lock:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / f"{place.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = place / "build.json"
             if not done.exists():

@@ -43,6 +43,9 @@ class QueueTerms:
     lasted `turn_s` gives cores to others. The matches of a test are kept for `keep_days` after its
     end, for ever if that is 0. If a version loses a larger share of its matches than
     `faults` by crashes, or on time, the test is stopped.
+
+    With `dask`, the address of a scheduler, its workers play the tests, on `cores` cores. They
+    reach this machine at `host`.
     """
 
     cores: int = 0
@@ -53,6 +56,8 @@ class QueueTerms:
     turn_s: float = 120.0
     keep_days: float = 0.0
     faults: float = 0.1
+    dask: str | None = None
+    host: str = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ class Conditions:
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
     the options that a tuning changes. `without_luck` and `evaluation` are those of a tournament.
-    `queue` has the limits of a server's queue. `sources` is a digest of the games and the openings
-    in files.
+    `queue` has the limits of a server's queue. `core_speed` is that of a tournament. `sources` is a
+    digest of the games and the openings in files.
     """
 
     games: tuple[str, ...]
@@ -84,6 +89,7 @@ class Conditions:
     without_luck: bool = False
     evaluation: str = TournamentSpec.evaluation
     queue: QueueTerms = QueueTerms()
+    core_speed: float = TournamentSpec.core_speed
     sources: str = ""
 
     @property
@@ -93,7 +99,7 @@ class Conditions:
         for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters", "queue"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
-        for key in ("without_luck", "evaluation"):  # tests of before know no luck
+        for key in ("without_luck", "evaluation", "core_speed"):  # tests of before lack them
             if values[key] == getattr(Conditions, key):
                 del values[key]
         text = json.dumps(values, sort_keys=True, default=str)
@@ -171,6 +177,7 @@ def read(
         evaluation=top.take(
             "evaluation", toml_table.visible(toml_table.LONGEST_PATH), default.evaluation
         ),
+        core_speed=top.take("core_speed", toml_table.number(0, 1_000_000), default.core_speed),
     )
     if conditions.build_hosts and conditions.sandbox and conditions.sandbox.command:
         top.fault("build_hosts needs bubblewrap: leave out the command of the sandbox", "sandbox")
@@ -199,7 +206,11 @@ def _queue(table: TomlTable) -> QueueTerms:
         turn_s=table.take("turn_s", toml_table.number(1, 86_400), default.turn_s),
         keep_days=table.take("keep_days", toml_table.number(0, 36_500), default.keep_days),
         faults=table.take("faults", toml_table.number(0, 1), default.faults),
+        dask=table.take("dask", toml_table.scheduler, default.dask),
+        host=table.take("host", toml_table.visible(253), default.host),
     )
+    if found.dask and not found.cores:
+        table.fault("cores is needed beside dask: the number of cores that tests use", "dask")
     table.close()
     return found
 

@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from click import ClickException
 from msgspec import structs
 
+from playout.cluster import require_dask
 from playout.commands.durable_files import sync_folder, write_atomically
 from playout.games.core import plugins
 from playout.laboratory import lab_file
@@ -71,6 +73,11 @@ def conditions_of(file: Path, given: Mapping[str, Any]) -> Conditions:
     except SpecFileError as error:  # without the place of the file, which authors do not see
         text = re.sub(rf"^{re.escape(str(file))}(:\d+)?: ", "", error.message, flags=re.MULTILINE)
         raise SpecFileError(text) from error
+    if own.queue.dask:
+        try:
+            require_dask()
+        except ClickException as error:
+            raise QueueFileError(f"{file}: {error.format_message()}") from error
     if parse_time_control(found.clock) is None:
         raise SpecFileError("clock: it must limit the time of a match, as 10+0.1 does")
     if other := [each for each in found.games if each not in own.games]:

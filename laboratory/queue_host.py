@@ -10,11 +10,13 @@ and goes on with other cores when it is its turn again.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +54,8 @@ _PROGRAM = "playout.laboratory.queued_test:main"
 LOOK_S, _END_S, _STOP_S = 0.5, 20.0, 10.0
 #: Seconds between two removals of old matches.
 _REMOVE_S = 600.0
-#: How many times as long as a usual turn one without a result lasts.
+#: How many times as long as a usual turn one without a result lasts. Each further one in a row is
+#: twice as long, so that there is a result at last, also on a busy machine.
 _LONGEST_TURN = 10
 #: A test whose process fails is played again after these pauses in seconds, then stopped. Failures
 #: do not count while the file of the queue has faults.
@@ -85,7 +88,7 @@ def check() -> int:
 class _Run:
     """A test that is being played: its process, its cores, and when its turn is over.
 
-    `ends_at` is when it is killed, after it was interrupted.
+    `ends_at` is when it is killed, after it was interrupted. `played`: whether it has a result.
     """
 
     test: int
@@ -93,6 +96,7 @@ class _Run:
     cores: Collection[int]
     over_at: float = math.inf
     ends_at: float = math.inf
+    played: bool = False
 
 
 class TestEvents:
@@ -127,12 +131,17 @@ class QueueHost:
         conditions = conditions_of(self._file, {})
         self._terms = conditions.queue
         self.queue = LabQueue(self._file.with_suffix(""))
-        usable = sorted(Cores().usable) or list(range(usable_cores()))
+        if self._terms.dask:  # any cores of its workers
+            usable = list(range(self._terms.cores))
+        else:
+            usable = sorted(Cores().usable) or list(range(usable_cores()))
         self._cores = usable[: self._terms.cores or None]
         #: The running tests, by the accounts of their authors.
         self._runs: dict[str, _Run] = {}
         #: The core seconds of each author that waits or plays.
         self._used: dict[str, float] = {}
+        #: The turns in a row in which a test had no result.
+        self._fruitless = Counter[int]()
         #: How often the process of a test has failed, and when it is started again.
         self._failures: dict[int, tuple[int, float]] = {}
         self._looked_at = self._remove_at = time.monotonic()
@@ -234,7 +243,7 @@ class QueueHost:
             secret=msgspec.json.encode(orders).decode(),
         )
         try:
-            with kept_to(cores):
+            with contextlib.nullcontext() if self._terms.dask else kept_to(cores):
                 child = program.start(talks=True)
         except OSError as error:
             _log.error("test {test} cannot be started: {error}", test=test.id, error=error)
@@ -247,8 +256,10 @@ class QueueHost:
     def _told(self, run: _Run, news: TrialNews) -> None:
         test = self.queue.get(run.test)
         if news.state == "running":  # a turn lasts from its first result, so that each has one
-            turn_s = self._terms.turn_s * (1 if news.played else _LONGEST_TURN)
+            longest = _LONGEST_TURN * 2 ** self._fruitless[run.test]
+            turn_s = self._terms.turn_s * (1 if news.played else longest)
             run.over_at = min(run.over_at, time.monotonic() + turn_s)
+        run.played = news.played
         if news.played:  # only failures in a row stop a test
             self._failures.pop(run.test, None)
         if test and not test.is_over:  # it may have been stopped meanwhile
@@ -256,6 +267,7 @@ class QueueHost:
 
     def _exited(self, account: str) -> None:
         run = self._runs.pop(account)
+        self._fruitless[run.test] = 0 if run.played else self._fruitless[run.test] + 1
         test = self.queue.get(run.test)
         if test is None:
             return
@@ -264,6 +276,8 @@ class QueueHost:
             self.queue.remove_code(test)  # it may have been unpacked while it was stopped
             return
         self.queue.put(test, "waiting")
+        if run.child.code == 0:  # it has taken results back, and plays on
+            return
         if run.ends_at == math.inf:
             text = "the process of test {test} {why}"
             _log.error(text, test=test.id, why=run.child.why())

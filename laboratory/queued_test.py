@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 from msgspec import structs
 
@@ -39,13 +40,17 @@ from playout.laboratory.queue import (
 )
 from playout.laboratory.sources import Version, VersionSources
 from playout.laboratory.trial import Built, Laboratory, NotPlayed, played_pairs, verdict
+from playout.laboratory.worker_results import WorkerResults
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import BadName, checked_version
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.organizer.launch import chosen_cluster
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import words, writer
 from playout.server.tournament.results import Results
+from playout.server.tournament.spec_parser import ClusterSettings
 
 #: Maximum number of candidates in a test.
 MOST_CANDIDATES = 8
@@ -57,6 +62,8 @@ _TELL_S, _REPORT_S, _REPORT_SHARE = 1.0, 5.0, 0.05
 #: The largest shown logarithm of the evidence, and maximum number of characters of a reason.
 _LARGEST, _MOST_REASON = 300.0, 1000
 _ON_TIME = "on time"
+#: The file of a test with the workers of its matches.
+_WORKERS = "workers.jsonl"
 #: A version that has lost this many matches by crashes, or on time, may stop its test.
 _FEWEST_FAULTS = 5
 #: The states of tests that are decided, by those of the journal.
@@ -116,6 +123,9 @@ def main() -> int:
         run.stopped(beginning(plain(for_author(str(fault))), _MOST_REASON))
     except NotPlayed as ended:
         return ended.code
+    except click.ClickException as fault:
+        print(fault.format_message(), file=sys.stderr)
+        return 1
     except (MachineError, MachineFault, QueueFileError, OSError) as fault:
         print(fault, file=sys.stderr)
         return 1
@@ -165,24 +175,55 @@ class _Run:
                 return
             spec = laboratory.specification(trial, [built for _, built in versions])
             self._tell("running", trial=trial.number, tried=trial.tried)
-            most = conditions.queue.faults
-            ledger = laboratory.play(
-                trial,
-                spec,
-                conditions.pairs,
-                shown=self,
-                is_enough=lambda ledger: bool(too_many_faults(ledger, most)),
-                cores=orders.cores,
-            )
+            ledger = self._matches(laboratory, trial, spec)
             trial = laboratory.decided(trial, ledger)
             self._note_results(ledger)
             self._write_reports(ledger)
         laboratory.builds.remove_older(_KEPT_BUILDS)
         sentence = verdict(trial, ledger)
-        faults = too_many_faults(ledger, most) or (sentence if ledger.withdrawn else "")
+        faults = too_many_faults(ledger, conditions.queue.faults) or (
+            sentence if ledger.withdrawn else ""
+        )
         if trial.state == "undecided" and faults:
             raise TrialStopped(faults)
         self._tell(_STATES[trial.state], winner=trial.winner, verdict=sentence)
+
+    def _matches(self, laboratory: Laboratory, trial: VersionTest, spec: TournamentSpec) -> Ledger:
+        """Play the matches, on the workers of a cluster if the queue has one.
+
+        A worker whose results disagree is set aside, and its results are taken back: the next
+        process plays these pairs again. Raises NotPlayed, ClickException, OSError.
+        """
+        conditions, cores = laboratory.conditions, self._orders.cores
+        most = conditions.queue.faults
+        results = WorkerResults(laboratory.journal.place(trial) / _WORKERS)
+
+        def is_enough(ledger: Ledger) -> bool:
+            found = results.is_due(ledger.ended) and results.suspect(ledger.fixtures)
+            return bool(found or too_many_faults(ledger, most))
+
+        with chosen_cluster(conditions.queue.dask, ClusterSettings()) as cluster:
+            if cluster:
+                cluster.placed = results.note
+            ledger = laboratory.play(
+                trial,
+                spec,
+                conditions.pairs,
+                shown=self,
+                is_enough=is_enough,
+                cores=cores,
+                cluster=cluster,
+            )
+            found = results.suspect(ledger.fixtures)
+            if found and cluster:
+                cluster.set_aside(found.worker)
+        if found:
+            taken = results.matches_on(found.worker)
+            text = f"the results on worker {found.worker} disagree with the others"
+            self._log(f"== {text} (p = {found.p:.1e}): its pairs are played again")
+            laboratory.take_back(trial, taken, text)
+            raise NotPlayed(0)
+        return ledger
 
     def _tell_again(self, trial: VersionTest) -> None:
         """Tell the verdict of a test whose matches were removed. Raises TrialStopped without one.

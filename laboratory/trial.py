@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -40,6 +40,9 @@ from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import words
 from playout.server.tournament.report.values import HeadToHead
 from playout.server.tournament.results import Results
+
+if TYPE_CHECKING:  # it imports Dask, which is optional
+    from playout.server.organizer.cluster_entrants import TournamentCluster
 
 #: The characters of the bar of evidence.
 _WIDTH = 20
@@ -290,6 +293,7 @@ class Laboratory:
             "openings": dict(conditions.openings),
             "adjudication": dict(conditions.adjudication),
             "evaluation": conditions.evaluation,
+            "core_speed": conditions.core_speed,
             "entrants": [entrant_table(each) for each, _ in entrants],
         }
         if not rounds:
@@ -328,11 +332,13 @@ class Laboratory:
         shown: TournamentDisplay | None = None,
         is_enough: Callable[[Ledger], bool] = lambda ledger: False,
         cores: int | None = None,
+        cluster: TournamentCluster | None = None,
     ) -> Ledger:
         """Play a test, or go on with it, until it is decided or has `budget` pairs.
 
         It also ends when `is_enough`. Matches at once use `cores`, by default those of the
-        specification. Raises NotPlayed if it is interrupted or fails.
+        specification. With a `cluster`, its workers play. Raises NotPlayed if it is interrupted or
+        fails, ClickException if no worker can play.
         """
         database = self._database(trial)
         prepare_database(database)
@@ -348,7 +354,7 @@ class Laboratory:
         request = RunRequest(
             spec,
             tournament,
-            notes=notes(spec),
+            notes=notes(spec, cluster),
             anyway=True,  # a version is the digest of its own files
             pair_limit=budget,
             is_enough=lambda ledger: played_pairs(ledger) >= budget or is_enough(ledger),
@@ -359,17 +365,26 @@ class Laboratory:
         choice = ServerChoice(
             server=None,
             name="organizer",
-            host=HOST,
+            host=self.conditions.queue.host if cluster else HOST,
             port=0,
             http=self._http,
             stay=False,
             database=database,
         )
         shown = shown or display(budget)
-        with played(request, choice, self._folder, spec.entrants, shown=shown) as (runner, _):
+        folder, entrants = self._folder, spec.entrants
+        if cluster:  # workers get the files below a folder
+            folder = self.builds.folder.absolute()
+            entrants = tuple(_relative(each, folder) for each in entrants)
+        with played(request, choice, folder, entrants, cluster=cluster, shown=shown) as (runner, _):
             if runner.code or runner.progress is None:
                 raise NotPlayed(UNDECIDED if runner.code == 1 else runner.code)
             return runner.progress.ledger
+
+    def take_back(self, trial: VersionTest, matches: Collection[str], text: str) -> None:
+        """Take back the results of matches, so that their pairs are played again."""
+        with contextlib.closing(Database(self._database(trial))) as stored:
+            stored.take_back(matches, text)
 
     def _database(self, trial: VersionTest) -> str:
         return f"sqlite:///{(self.journal.place(trial) / MATCHES).absolute()}"
@@ -405,6 +420,12 @@ class Laboratory:
         player = trial.players[place]
         label = trial.names[place].rpartition(" ")[0]
         return Version(identity, label, player or None, None if player else pack)
+
+
+def _relative(entrant: Entrant, folder: Path) -> Entrant:
+    """Return an entrant whose folder, if it is below another one, is relative to that."""
+    own = Path(entrant.folder or "")
+    return replace(entrant, folder=str(own.relative_to(folder))) if entrant.folder else entrant
 
 
 def verdict(trial: VersionTest, ledger: Ledger) -> str:

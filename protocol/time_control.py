@@ -77,6 +77,16 @@ def spell_time_control(time_control: TimeControl | None) -> str:
     return f"{main}+{periods}x{period}" if periods else f"{main}+{increment}"
 
 
+def scaled(time_control: TimeControl | None, factor: float) -> TimeControl | None:
+    """Return the time control with its seconds multiplied, rounded to thousandths."""
+    if time_control is None:
+        return None
+    times = ("main_s", "increment_s", "period_s", "delay_s")
+    given = {name: seconds for name in times if (seconds := getattr(time_control, name))}
+    changed = {name: max(0.001, round(factor * seconds, 3)) for name, seconds in given.items()}
+    return structs.replace(time_control, **changed)
+
+
 def parse_time_controls(text: str) -> tuple[TimeControl, TimeControl] | None:
     """Return the time controls of both players, None for `none`. Raises TimeControlError."""
     first, bar, second = text.partition(_BAR)

@@ -160,7 +160,8 @@ class TournamentSpec:
     Python and Playout. `draw_offers`: whether the players of a match may agree on a draw.
     `sandbox`: the limits of entrants in a sandbox, None for the defaults. `evaluation`: the file
     of the evaluation that values rolls, on the server's machine; "shipped" is the one that comes
-    with each game.
+    with each game. `core_speed`: the speed of the cores to which the clocks apply: on a worker
+    of a cluster with another speed, clocks are scaled by the ratio; 0 for no scaling.
     """
 
     name: str
@@ -180,6 +181,7 @@ class TournamentSpec:
     draw_offers: bool = False
     sandbox: SandboxSettings | None = None
     evaluation: str = field(default="shipped", metadata=FILE_NAMES)
+    core_speed: float = 0.0
 
     @property
     def tests_without_luck(self) -> bool:

@@ -9,8 +9,8 @@ Authors submit equal candidates against one base, one after the other. They look
 after each block of pairs, give up when they like, and interrupt and restart tests. The laboratory
 goes on with the evidence of before; a sequential test (SPRT) begins anew.
 
-*Openings* are compared by the pairs until a verdict. Pairs of two players of unequal strength are
-played from both kinds of openings; then tests draw from these pairs. Intervals are by bootstrap.
+*Openings* are compared by the pairs until a verdict, which follow from the scores of two players of
+unequal strength from both kinds of openings.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ GIVES_UP, RESTARTS = 0.03, 0.1
 KNOWN = {(20, 1): 1050, (50, 1): 286, (100, 1): 131, (50, 5): 492, (100, 5): 223}
 #: Games, and the stronger and the weaker player, whose pairs show what openings cost.
 PLAYED = ("connect_four", "mnk", "othello", "kalah")
-STRONGER, WEAKER = "uct(simulations=45)", "uct(simulations=30)"
+STRONGER, WEAKER = "uct(simulations=60)", "uct(simulations=30)"
 #: The length of random openings that the shipped ones are compared with.
 PLIES = 8
 
@@ -249,10 +249,10 @@ def power(bench: Bench) -> ResultTable:
     return table
 
 
-def _decided(terms: Betting, drawn: Iterator[float], most: float = math.inf) -> EProcess:
-    """Return a test by these scores of pairs when it is decided, or after `most` pairs."""
+def _decided(terms: Betting, drawn: Iterator[float]) -> EProcess:
+    """Return a test by these scores of pairs when it is decided."""
     process = EProcess(terms, level_of(terms, 1))
-    while process.state == "open" and process.pairs < most:
+    while process.state == "open":
         process.add(next(drawn))
     return process
 
@@ -312,55 +312,49 @@ def races(bench: Bench) -> ResultTable:
 
 
 def openings(bench: Bench) -> ResultTable:
-    """Return the pairs until a verdict from shipped openings and after random moves."""
+    """Return the ratio of pairs until a verdict from shipped openings to those after random moves.
+
+    A test needs pairs in proportion to 1 / effect^2: the effect is the mean of the scores beyond a
+    half, in standard deviations. So the effects of two players of unequal strength are enough, and
+    no test has to be played. The interval is by the delta method.
+    """
     columns = (
         Column("game", "game"),
-        Column("pairs", "pairs played"),
-        Column("shipped", "pairs until a verdict: shipped"),
+        Column("pairs", "pairs of each kind"),
+        Column("shipped", "normalized Elo: shipped"),
         Column("random", f"{PLIES} random plies"),
-        Column("ratio", "ratio", ".2f"),
+        Column("ratio", "ratio of pairs until a verdict", ".2f"),
         Column("interval", "95 %"),
     )
-    table = ResultTable("Pairs until a verdict by openings, elo1 = 50", columns)
+    table = ResultTable("Pairs until a verdict by openings", columns)
     for game in PLAYED:
-        lines = shipped(game)
-        most = bench.pick(500, 4)
-        kinds = [
-            Openings(lines={game: lines}, order="shuffled"),
-            Openings(plies=PLIES),
-        ]
-        drawn = []
-        for kind in kinds:
-            book = Book(game, kind, 1)
-            tasks = [
-                PairTask(game, (STRONGER, WEAKER), Limit(), book[number]) for number in range(most)
-            ]
-            found = run_on_cores(play_task, tasks)
-            drawn.append([each.score.total / GAMES for _, each in found])
-        rng = random.Random(1)
-        needed = [_needed(each, rng, bench.pick(500, 2)) for each in drawn]
-        ratios = sorted(_resampled_ratio(drawn, rng) for _ in range(bench.pick(200, 2)))
-        low, high = ratios[round(0.025 * len(ratios))], ratios[round(0.975 * len(ratios)) - 1]
+        pairs = bench.pick(3000, 4)
+        shipped_lines = Openings(lines={game: shipped(game)}, order="shuffled")
+        kinds = (shipped_lines, Openings(plies=PLIES))
+        found = [_effect(_scores(game, each, pairs)) for each in kinds]
+        ratio = (found[1] / found[0]) ** 2
+        # The variance of an effect is (1 + effect^2 / 2) / pairs.
+        error = 2 * math.sqrt(sum((1 / each**2 + 0.5) / pairs for each in found))
+        low, high = (ratio * math.exp(sign * 1.96 * error) for sign in (-1, 1))
         table.add(
             None,
             game=game,
-            pairs=most,
-            shipped=needed[0],
-            random=needed[1],
-            ratio=needed[0] / needed[1],
+            pairs=pairs,
+            shipped=found[0] * NELO_PER_DEVIATION / math.sqrt(GAMES),
+            random=found[1] * NELO_PER_DEVIATION / math.sqrt(GAMES),
+            ratio=ratio,
             interval=f"{low:.2f} to {high:.2f}",
         )
     return table
 
 
-def _resampled_ratio(drawn: Sequence[Sequence[float]], rng: random.Random) -> float:
-    one, other = (_needed(rng.choices(each, k=len(each)), rng, 40) for each in drawn)
-    return one / other
+def _scores(game: str, kind: Openings, pairs: int) -> list[float]:
+    """Return the scores of the stronger player in pairs from openings of a kind."""
+    book, both = Book(game, kind, 1), (STRONGER, WEAKER)
+    tasks = [PairTask(game, both, Limit(), book[number]) for number in range(pairs)]
+    return [each.score.total / GAMES for _, each in run_on_cores(play_task, tasks)]
 
 
-def _needed(scores_: Sequence[float], rng: random.Random, rounds: int) -> float:
-    """Return the mean number of pairs until the verdict of tests that draw from these scores."""
-    drawn = iter(partial(rng.choice, scores_), None)
-    return statistics.mean(
-        _decided(Betting(elo1=50), drawn, most=5000).pairs for _ in range(rounds)
-    )
+def _effect(drawn: Sequence[float]) -> float:
+    """Return the mean beyond a half in standard deviations."""
+    return (statistics.mean(drawn) - 0.5) / (statistics.stdev(drawn) or 1.0)

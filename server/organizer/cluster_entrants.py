@@ -39,7 +39,7 @@ from playout.cluster.cluster import (
     connected,
     require_workers,
 )
-from playout.cluster.workers import CheckedWorker, Need, packed
+from playout.cluster.workers import CheckedWorker, Need, packed, withhold
 from playout.commands.cores import machine
 from playout.commands.restarts import Restarts
 from playout.commands.text import counted, plain
@@ -99,6 +99,8 @@ class TournamentCluster:
         self._files = Content(b"")
         #: The number of threads of all workers, each for one core.
         self.cores = number
+        #: Called with each match that has begun, and the address of the worker that plays it.
+        self.placed: Callable[[str, str], object] = lambda match, worker: None
 
     def check(
         self,
@@ -146,10 +148,18 @@ class TournamentCluster:
         )
         return text[:LONGEST_MACHINE]
 
+    def set_aside(self, worker: str) -> None:
+        """Have a worker play no more matches of any tournament until it is started again.
+
+        The connection of before was closed with the entrants. Raises ClickException.
+        """
+        with connected(self._cluster.address) as cluster, clear_loss(cluster):
+            cluster.ask(worker, withhold, ENTRANT_CORES)
+
     def entrants(self, event: Tournament, runner: RunnerCalls) -> ClusterEntrants:
         """Return the entrants, after `check`."""
         assert self._job
-        return ClusterEntrants(event, self._job, self._files, self._cluster, runner)
+        return ClusterEntrants(event, self._job, self._files, self._cluster, runner, self.placed)
 
 
 def need_of(job: ClusterJob, files: bytes) -> Need:
@@ -258,10 +268,12 @@ class ClusterEntrants:
         files: Content,
         cluster: Cluster,
         runner: RunnerCalls,
+        placed: Callable[[str, str], object] = lambda match, worker: None,
     ) -> None:
         """`job` has the entrants with their programs, `files` the archive of their files.
 
-        The workers of `cluster` were checked.
+        The workers of `cluster` were checked. `placed` is called with each match that has begun,
+        and the address of its worker.
         """
         names = {each.name for each in remaining(event)}
         entrants = tuple(each for each in job.spec.entrants if each.name in names)
@@ -272,6 +284,7 @@ class ClusterEntrants:
         self._files = files
         self._cluster = cluster
         self._runner = runner
+        self._placed = placed
         self._core_sets = [_CoreSet(number) for number in range(1, event.spec.concurrency + 1)]
         #: The matches on each core set; those to abort, with the time of the next attempt.
         self._played: dict[int, set[str]] = {}
@@ -287,6 +300,9 @@ class ClusterEntrants:
         for number in fixture.processes:
             if number is not None and fixture.winner is None:
                 self._played.setdefault(number, set()).add(fixture.match)
+                task = self._core_sets[number - 1].task if number <= len(self._core_sets) else None
+                if task and task.worker:
+                    self._placed(fixture.match, task.worker)
         if fixture.winner is not None:
             self._void.pop(fixture.match, None)
             for matches in self._played.values():

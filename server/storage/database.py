@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
@@ -454,6 +454,20 @@ class Database:
         return None
 
     # Matches.
+
+    def take_back(self, ended: Collection[str], text: str) -> None:
+        """Take back the results of matches, as if they were aborted; their tournaments go on.
+
+        No server uses the database. The totals of players keep the results.
+        """
+        none = {"winner": 0, "first_return": 0.0, "second_return": 0.0, "missing": None}
+        aborted = sa.update(matches).values(**none, reason=Reason.ABORTED.value, text=text)
+        with self._engine.begin() as connection:
+            for match in ended:  # one by one: a statement has at most 32,766 values
+                connection.execute(aborted.where(matches.c.id == match, matches.c.winner != 0))
+                tournament = sa.select(matches.c.tournament).where(matches.c.id == match)
+                going_on = sa.update(tournaments).values(ended_at=None)
+                connection.execute(going_on.where(tournaments.c.id == tournament.scalar_subquery()))
 
     def unfinished(self) -> list[StoredMatch]:
         """Return the matches that have not ended, oldest first, with their moves."""

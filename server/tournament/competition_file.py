@@ -29,7 +29,6 @@ STAFF = "Staff test"
 RESERVED = ("static", "texts")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
-_SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -291,7 +290,7 @@ def _cluster(top: TomlTable, folder: Path) -> LadderCluster:
     if ca and not (folder / ca).is_file():
         table.fault(f"ca: there is no file {ca}", "ca")
     found = LadderCluster(
-        dask=table.need("dask", _scheduler, ""),
+        dask=table.need("dask", toml_table.scheduler, ""),
         server=table.need("server", _address, ("", 0)),
         tls=table.take("tls", toml_table.truth, True),
         ca=folder / ca if ca else None,
@@ -305,15 +304,6 @@ def _site(value: object) -> str:
     found = toml_table.text(value)
     if not _SITE.fullmatch(found):
         raise ValueError(f"must be an address, as in https://play.example, not {found!r}")
-    return found
-
-
-def _scheduler(value: object) -> str:
-    """Return the address of a scheduler; raise ValueError for other values."""
-    found = toml_table.text(value)
-    if not _SCHEDULER.fullmatch(found):
-        text = "must be the address that dask scheduler prints, as in tcp://10.0.0.1:8786"
-        raise ValueError(f"{text}, not {found!r}")
     return found
 
 

@@ -64,6 +64,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "seed": toml_table.whole(-MOST_EXACT, MOST_EXACT),
         "draw_offers": toml_table.truth,
         "evaluation": toml_table.visible(toml_table.LONGEST_PATH),
+        "core_speed": toml_table.number(0, 1_000_000),
     },
     Entrant: {
         "name": toml_table.name,

@@ -84,7 +84,8 @@ def test_the_keys_and_the_exit_codes_are_those_of_the_code() -> None:
     codes = re.findall(r"^\| (\d+) \| ", GUIDE, re.MULTILINE)
     assert codes == [*map(str, (STRONGER, NOT_STRONGER, UNDECIDED)), "2", "130"]
     default = Conditions(())
-    for key in limits - {"authors"}:
+    assert f"| `host` | `{default.queue.host}` |" in GUIDE
+    for key in limits - {"authors", "dask", "host"}:
         assert f"| `{key}` | `{getattr(default.queue, key):g}` |" in GUIDE
     for key in ("clock", "elo1", "alpha", "beta", "pairs", "confirm", "seed"):
         shown = re.search(rf"^\| `{key}` \| `(.*?)` \|", GUIDE, re.MULTILINE)

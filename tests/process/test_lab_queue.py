@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from playout.laboratory.worker_results import WorkerResults
+from support import scale
 from support.commands import run
 from support.competitions import processes_of
+from support.dask_cluster import DaskCluster, wait_for_workers
 from support.lab_queues import BASE, STRONGER, QueueServer
 from support.posts import receiving
 from support.processes import is_gone
 from support.raw_client import TIMEOUT_S
-from support.repositories import LINES_TOML, RANDOM
+from support.repositories import CENTRAL, LAB, LINES_TOML, RANDOM
+from support.requirements import need_packages
 from support.waiting import wait_until
 from testbed.handed_in import LATER, packed
 
@@ -92,3 +99,55 @@ def test_a_server_refuses_the_wrong_file_of_a_queue(tmp_path: Path) -> None:
     assert code == 2
     assert f"--lab: {tmp_path}/lab.toml:" in output
     assert f"{tmp_path}/lab.toml:2: elo1: must be a number from 1 to 1000" in output
+
+
+#: Conditions in which many matches are played before a verdict.
+EQUAL = LAB.replace("elo1 = 300", "elo1 = 5").replace("20/move", "3600/move")
+#: It plays at random, on one worker well. On workers, it begins when it runs on all three.
+ELSEWHERE = f"""\
+import os, pathlib, time
+if number := os.environ.get("WORKER"):
+    folder = pathlib.Path(os.environ["BEGUN"])
+    (folder / number).touch()
+    while len(list(folder.iterdir())) < 3:
+        time.sleep(0.01)
+if number == "2":
+    exec({CENTRAL!r})
+else:
+    exec({RANDOM!r})
+"""
+
+
+@pytest.mark.skipif(not scale.slow, reason="it plays hundreds of matches on a cluster: --slow")
+def test_the_results_of_a_worker_that_disagrees_are_played_again(tmp_path: Path) -> None:
+    need_packages("distributed")
+    (tmp_path / "begun").mkdir()
+    cluster = DaskCluster(tmp_path, 0)
+    try:
+        for number in range(3):
+            variables = {"WORKER": f"{number}", "BEGUN": str(tmp_path / "begun")}
+            cluster.start_worker(env=os.environ | variables)
+        wait_for_workers(cluster, 3)
+        limits = f'[queue]\ncores = 3\ndask = "{cluster.address}"\n'
+        queue = QueueServer(tmp_path, limits, EQUAL)
+        queue.account("Ada")
+        with queue.running():
+            versions = {"new/bot.toml": LINES_TOML, "new/bot.py": ELSEWHERE}
+            queue.hand_in("Ada", BASE | versions)
+            ended = queue.ended(1)
+            log = queue.ask("GET", "api/tests/1/log", "Ada")[1]["log"]
+    finally:
+        cluster.stop()
+    assert ended["state"] in ("undecided", "not stronger"), ended
+    (worker,) = set(re.findall(r"the results on worker (\S+) disagree", log))
+    (places,) = tmp_path.glob("lab/authors/*/tests/*/workers.jsonl")
+    played = WorkerResults(places)
+    with closing(sqlite3.connect(places.with_name("matches.db"))) as database:
+        rows = database.execute("SELECT id, text FROM matches WHERE winner = 0").fetchall()
+        counted = {match for (match,) in database.execute("SELECT id FROM matches WHERE winner")}
+    taken = {match for match, text in rows if "disagree" in text}
+    assert len(taken) >= 10
+    assert taken <= set(played.matches_on(worker))
+    assert not counted & set(played.matches_on(worker))
+    for slots in queue.fixtures():
+        assert len(slots) == len(set(slots))

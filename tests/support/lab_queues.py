@@ -30,6 +30,7 @@ class QueueServer:
 
     folder: Path
     more: str = QUICK
+    conditions: str = LAB
     #: Further options of the server.
     options: tuple[str, ...] = ()
     port: int = field(default_factory=reserve_port)
@@ -37,7 +38,7 @@ class QueueServer:
 
     def __post_init__(self) -> None:
         self.file = self.folder / "lab.toml"
-        self.file.write_text(LAB + self.more)
+        self.file.write_text(self.conditions + self.more)
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
     @property

@@ -25,7 +25,7 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.protocol.names import skeleton
-from playout.protocol.time_control import parse_time_control
+from playout.protocol.time_control import parse_time_control, scaled
 from playout.protocol.tournament_spec import TournamentSpec, dumps, without_folders
 from playout.ratings.pairs import OpeningError
 from playout.server.core.context import FeatureEvent
@@ -53,6 +53,8 @@ STEP_COST = 100
 MATCH_COST = 40
 #: The matches that are aborted in a slice, 0.2 milliseconds each.
 ENDS_A_SLICE = 30
+#: The largest factor by which clocks are scaled on slower and on faster cores.
+_MOST_SCALED = 4.0
 #: Attempts at a pair; if the last one fails for a move that cannot be stored, or for a fault of the
 #: game, the tournament ends. Bots that repeat their moves would fail again.
 MOST_ATTEMPTS = 3
@@ -454,7 +456,11 @@ class Tournaments:
     ) -> None:
         context, spec = self._context, tournament.spec
         first, second = (spec.entrants[index].name for index in due.entrants)
-        controls = tuple(parse_time_control(spec.clock_of(index)) for index in due.entrants)
+        core_speed = self._core_speed(tournament, sessions)
+        factor = _clock_factor(spec, core_speed)
+        controls = tuple(
+            scaled(parse_time_control(spec.clock_of(index)), factor) for index in due.entrants
+        )
         terms = Terms(
             time_control=controls[0],
             second_time_control=controls[1],
@@ -479,7 +485,7 @@ class Tournaments:
             now + context.epoch,
             tournament=tournament.id,
             fixture=str(due.slot),
-            core_speed=self._core_speed(tournament, sessions),
+            core_speed=core_speed,
         )
         room = MatchRoom(
             context,
@@ -532,6 +538,13 @@ class Tournaments:
         for match_id in list(matches):
             if room := self._rooms.running.get(match_id):
                 room.abort(text, now)
+
+
+def _clock_factor(spec: TournamentSpec, core_speed: float | None) -> float:
+    """Return how many times as long clocks are on cores of this speed, within bounds."""
+    if not spec.core_speed or not core_speed:
+        return 1.0
+    return min(max(spec.core_speed / core_speed, 1 / _MOST_SCALED), _MOST_SCALED)
 
 
 def _taken(free: FreeSessions, entrants: tuple[int, int]) -> _Sessions:

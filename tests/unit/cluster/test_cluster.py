@@ -280,14 +280,27 @@ def test_an_error_of_a_task_is_told(setting: FakeCluster, task: Task) -> None:
     assert setting.poll() == [Failed(task, "wrong")]
 
 
-def test_a_content_is_sent_once_for_all_tasks_and_again_to_another_scheduler(
+def test_a_small_content_goes_with_each_task_so_that_any_worker_may_get_it(
     setting: FakeCluster,
 ) -> None:
     setting.join("a")
-    content = Content(b"net")
+    for name in "xy":
+        setting.cluster.submit(Task(name, print, (Content(b"bot"), name)))
+    assert [each.arguments[2:] for each in setting.client.submitted] == [
+        (b"bot", "x"),
+        (b"bot", "y"),
+    ]
+
+
+def test_a_large_content_is_sent_once_for_all_tasks_and_again_to_another_scheduler(
+    setting: FakeCluster,
+) -> None:
+    setting.join("a")
+    net = bytes(2**20 + 1)
+    content = Content(net)
     tasks = [setting.cluster.submit(Task(name, print, (content, name))) for name in "xy"]
     first, *others = setting.client.submitted
-    assert first.arguments == (b"net",)
+    assert first.arguments == (net,)
     assert [each.arguments[2:] for each in others] == [(first, "x"), (first, "y")]
     assert setting.say(tasks[0], "a", started=True) == [Begun(tasks[0])]
     setting.client.status = "closed"
@@ -295,7 +308,7 @@ def test_a_content_is_sent_once_for_all_tasks_and_again_to_another_scheduler(
     assert not setting.cluster.workers
     setting.client = FakeClient()
     setting.until(partial(of, Connected))
-    assert [each.arguments[0] for each in setting.client.submitted][:1] == [b"net"]
+    assert [each.arguments[0] for each in setting.client.submitted][:1] == [net]
     assert len(setting.client.tasks) == 2
 
 

@@ -493,7 +493,8 @@ def test_a_session_without_a_core_set_plays_against_all() -> None:
 
 def test_matches_on_a_reported_cluster_have_the_speed_of_its_cores() -> None:
     harness = HubHarness()
-    zoe, event = new_tournament(harness, spec_of(2, rounds=4))
+    spec = spec_of(2, rounds=4, clock="10+0.1", core_speed=1000.0)
+    zoe, event = new_tournament(harness, spec)
     workers = (
         ClusterWorker(host="lab1", cores=2, speed=800.0, core_sets=(1, 2)),
         ClusterWorker(host="lab2", cores=1, core_sets=(3,)),
@@ -512,6 +513,7 @@ def test_matches_on_a_reported_cluster_have_the_speed_of_its_cores() -> None:
     assert harness.hub.clusters.of(event.tournament) == other
     bots.play()
     stored = [each for each in harness.stored if isinstance(each, MatchStarted)]
+    assert {each.core_speed: each.clock for each in stored} == {800.0: "12.5+0.125", None: "10+0.1"}
     assert [each.core_speed for each in stored].count(800.0) == 1
     assert harness.hub.clusters.of(event.tournament) is None, "it is over"
 

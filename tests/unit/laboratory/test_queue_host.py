@@ -41,6 +41,7 @@ class SimulatedHost(QueueHost):
         untyped.queue = Waiting({each.id: each for each in tests})
         self._cores = list(range(cores))
         self._runs, self._used, self._failures = {}, {}, {}
+        self._fruitless = Counter()
         self._terms = QueueTerms(turn_s=TURN_S)
         self._looked_at = self._remove_at = self.now = 0.0
         self.total: Counter[str] = Counter()
@@ -80,6 +81,25 @@ def test_authors_have_equal_shares_however_many_tests_they_have(
     assert total > 0.95 * cores * HOURS * 3600 / STEP_S
     for used in host.total.values():
         assert used / total == pytest.approx(1 / len(tests), rel=0.04)
+
+
+def test_turns_without_a_result_grow_until_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = SimulatedHost(1, [QueuedTest(1, "ada", "", "", "", {}, 0.0)])
+    monkeypatch.setattr(queue_host, "time", types.SimpleNamespace(monotonic=lambda: 0.0))
+    untyped: Any = host.queue
+    untyped.put = lambda *_, **__: None
+    interrupted: Any = types.SimpleNamespace(code=130)
+
+    def turn(*, played: bool) -> float:
+        """Have a turn, and return how many times as long as a usual one it lasts."""
+        run = host._runs["ada"] = _Run(1, interrupted, [0], ends_at=0.0)
+        host._told(run, TrialNews("running", TrialResult(), played=played))
+        host._exited("ada")
+        return run.over_at / TURN_S
+
+    assert [turn(played=False) for _ in range(3)] == [10, 20, 40]
+    assert turn(played=True) == 1
+    assert turn(played=False) == 10
 
 
 def test_faults_of_the_disk_and_of_the_file_of_the_queue_stop_no_test(
@@ -133,7 +153,7 @@ def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(tmp_path:
     (queue.place(test) / "code" / "base").mkdir(parents=True)
     host = SimulatedHost(1, [])
     host.queue = queue
-    child: Any = None
+    child: Any = types.SimpleNamespace(code=0)
     run = host._runs["ada"] = _Run(test.id, child, [0])
     host._failures = {test.id: (2, 0.0)}
     host._told(run, TrialNews("running", TrialResult(), played=True))

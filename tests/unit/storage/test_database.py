@@ -22,6 +22,7 @@ from alembic.script import ScriptDirectory
 from msgspec import structs
 
 from playout.protocol.messages import Analysis, ClockState, Reason
+from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.model.records import (
     Account,
     AccountLocked,
@@ -58,6 +59,7 @@ from playout.server.storage.ipc import (
 )
 from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
+from playout.server.tournament.ledger import Ledger
 from support.match_records import GAME, match_records
 from support.postgres import Postgres
 from support.waiting import PATIENCE_S, wait_until
@@ -861,3 +863,28 @@ def test_a_check_reports_the_size_of_the_database(database: Database) -> None:
     Writer(database, told, 0).check()
     assert told.faults == [None]
     assert told.sizes[0]
+
+
+def test_results_that_are_taken_back_are_played_again(database: Database) -> None:
+    both = (Entrant("Ann", "1"), Entrant("Bob", "1"))
+    spec = TournamentSpec(name="cup", games=(GAME,), format="match", entrants=both)
+    database.save(
+        [
+            TournamentCreated(tournament="t1", name="cup", spec=dumps(spec), at=1.0),
+            *match_records(1, "Ann", "Bob", 1, tournament="t1", fixture="1.1.1.1.1"),
+            *match_records(2, "Bob", "Ann", 1, tournament="t1", fixture="1.1.1.2.1"),
+            TournamentEnded(tournament="t1", at=3.0),
+        ]
+    )
+    database.take_back(["m002"], "the worker was wrong")
+    stored = database.tournament("t1")
+    assert stored
+    ended = [each.ended for each in stored.matches if each.ended]
+    assert [(each.winner, each.reason) for each in ended] == [
+        (1, Reason.RULES),
+        (0, Reason.ABORTED),
+    ]
+    ledger = Ledger.restored(stored)
+    assert not ledger.over
+    assert not ledger.results
+    assert [each.number for each in ledger.attempts.values()] == [2]
