@@ -20,6 +20,7 @@ from playout.games.core.view import cell_text, legend
 from playout.protocol.connection import ServerConnection
 from playout.protocol.followed_match import OFFER_NAMES, FollowedMatch
 from playout.protocol.messages import (
+    AnalysisQueued,
     AnalysisUpdate,
     Board,
     Ended,
@@ -34,6 +35,7 @@ from playout.protocol.messages import (
     RequestId,
     Resign,
     Started,
+    StopAnalysis,
     TakenBack,
     Update,
     Welcome,
@@ -211,7 +213,7 @@ class AgentSession:
         self._numbers = itertools.count(1)
         self._answers: dict[RequestId, asyncio.Future[Event]] = {}
         self._changed = asyncio.Event()
-        #: The last updates of analyses, by id.
+        #: The last updates of analyses that are waited for, by id.
         self._analyses: dict[str, AnalysisUpdate] = {}
         #: The reason why no connection is possible.
         self._problem: str | None = None
@@ -270,10 +272,13 @@ class AgentSession:
 
     async def analysis(self, analysis: str, seconds: float) -> AnalysisUpdate:
         """Wait for the end of an analysis, and return its last update. Raises AgentError."""
-        known = self._analyses
-        if not await self.until(lambda: analysis in known and known[analysis].over, seconds):
+        try:
+            if await self.until(lambda: self._analyses[analysis].over, seconds):
+                return self._analyses[analysis]
+            self._connection.send(StopAnalysis(analysis=analysis))
             raise AgentError("The analysis waits for others; try again later.")
-        return known.pop(analysis)
+        finally:
+            del self._analyses[analysis]
 
     # The listener of the connection.
 
@@ -323,11 +328,11 @@ class AgentSession:
                 self.matches[event.match].taken_back(event)
             case Ended() if event.match in self.matches:
                 self.matches[event.match].ended = event
-            case AnalysisUpdate():
-                before = self._analyses.get(event.analysis, event)
-                self._analyses[event.analysis] = structs.replace(
-                    event, info=event.info or before.info
-                )
+            case AnalysisQueued() if event.re in self._answers:  # not of a new place
+                self._analyses[event.analysis] = AnalysisUpdate(analysis=event.analysis)
+            case AnalysisUpdate() if event.analysis in self._analyses:
+                info = event.info or self._analyses[event.analysis].info
+                self._analyses[event.analysis] = structs.replace(event, info=info)
             case Notice():
                 self.failure = event.text
         answer = None if event.re is None else self._answers.get(event.re)

@@ -9,7 +9,20 @@ import pytest
 
 from playout.bridges.mcp.agent_session import AgentError, AgentSession
 from playout.commands.identity import Identity
-from playout.protocol.messages import Code, Error, List, Ok, Ping, Request, Welcome
+from playout.protocol.messages import (
+    Analyse,
+    Analysis,
+    AnalysisQueued,
+    AnalysisUpdate,
+    Code,
+    Error,
+    List,
+    Ok,
+    Ping,
+    Request,
+    StopAnalysis,
+    Welcome,
+)
 
 WELCOME = Welcome(protocol=1, session="s", name="Ada", software="", games=("nim",))
 
@@ -96,5 +109,32 @@ def test_a_request_fails_when_the_connection_is_lost() -> None:
         with pytest.raises(AgentError, match="The connection was lost"):
             await asking
         assert session.welcome is None
+
+    asyncio.run(ask())
+
+
+def test_an_analysis_that_takes_too_long_is_stopped() -> None:
+    async def ask() -> None:
+        session, connection, _ = opened()
+        session.received(WELCOME)
+        info, found = Analysis(win_rate=0.5), list[AnalysisUpdate]()
+        for number, is_over in enumerate((True, False), start=1):
+            asking = asyncio.create_task(session.ask(Analyse(game="nim")))
+            await asyncio.sleep(0)
+            queued = AnalysisQueued(re=number, analysis=f"a{number}", bot="uct", seconds=1.0)
+            session.received(queued)
+            session.received(AnalysisUpdate(analysis=f"a{number}", info=info))
+            if is_over:
+                session.received(AnalysisUpdate(analysis=f"a{number}", over=True))
+            assert await asking == queued
+            if is_over:
+                found.append(await session.analysis("a1", 0))
+        with pytest.raises(AgentError, match="waits for others"):
+            await session.analysis("a2", 0)
+        assert found == [AnalysisUpdate(analysis="a1", info=info, over=True)]
+        assert connection.sent[-1] == StopAnalysis(analysis="a2")
+        session.received(AnalysisQueued(analysis="a2", bot="uct", seconds=1.0, place=0))
+        session.received(AnalysisUpdate(analysis="a2", over=True))
+        assert session._analyses == {}
 
     asyncio.run(ask())
