@@ -116,7 +116,10 @@ class SiteTools:
         number: Annotated[int | None, Field(ge=1, description="Without it, a list")] = None,
         wait_s: Wait = 0,
     ) -> Described:
-        """List your submissions, or show the stages and the log of one, after it has ended."""
+        """List your submissions, or show the stages and the log of one.
+
+        With wait_s, the answer comes when it has ended.
+        """
         path = f"{quote(competition, safe='')}/submissions"
         if number is None:
             listed: list[Described] = await self._ask(self._sites.competitions, path)
@@ -291,7 +294,8 @@ def write_a_bot(game: str, competition: str = "") -> str:
 
 def _packed(folder: Path, files: Mapping[str, str]) -> tuple[str, bytes]:
     """Return the name and the content of an upload. Raises AgentError."""
-    if not 1 <= len(files) <= _MOST_FILES or sum(map(len, files.values())) > _MOST_BYTES:
+    size = sum(len(text.encode(errors="replace")) for text in files.values())
+    if not 1 <= len(files) <= _MOST_FILES or size > _MOST_BYTES:
         raise AgentError(f"A bot has 1 to {_MOST_FILES} files, of at most 1 MiB in all.")
     top = folder / "bot"
     for name, text in files.items():

@@ -58,6 +58,7 @@ def words(cup: Cup, folder: Path) -> tuple[str, ...]:
     return (
         *("mcp", *cup.server.address, "--name", "Ada", "--token-file", str(token)),
         *("--web", f"http://{host}:{port}", "--site", f"http://127.0.0.1:{cup.port}"),
+        *("--laboratory", f"http://127.0.0.1:{reserve_port()}"),  # there is none
     )
 
 
@@ -68,57 +69,62 @@ def leads(cup: Cup) -> bool:
 
 
 @pytest.mark.long
-def test_an_agent_writes_a_bot_that_climbs(cup: Cup, tmp_path: Path) -> None:
+def test_an_agent_writes_a_bot_that_climbs_and_is_told_what_it_may_not_do(
+    cup: Cup, tmp_path: Path
+) -> None:
     async def work() -> None:
         async with tools_of("playout-bridge", words(cup, tmp_path), tmp_path) as call:
-            (prompt,) = (
-                await call.client.get_prompt("write_a_bot", {"game": "nim", "competition": "cup"})
-            ).messages
-            assert "class MyBot(Player)" in prompt.content.text
-            assert "max_take" in json.dumps(await call("rules", game="nim"))
-            told = await call("hand_in", competition="cup", files={"bot.py": BROKEN}, wait_s=300)
-            assert (told["state"], told["stage"]) == ("refused", "check"), told
-            (module,) = [w.strip("'") for w in told["reason"].split() if w == "'numpi'"]
-            mended = BROKEN.replace(f"import {module}\n", "")
-            told = await call("hand_in", competition="cup", files={"bot.py": mended}, wait_s=300)
-            assert told["state"] == "accepted", told
-            assert len((await call("submissions", competition="cup"))["submissions"]) == 2
-            if not scale.slow:
-                return
-            await asyncio.to_thread(wait_until, lambda: leads(cup), "Ada's place")
-            shown = await call("competition", competition="cup")
-            assert shown["standings"][0]["name"] == "Ada"
-            ladder = await call("ladders", game="nim")
-            assert ladder["standings"][0]["name"] == "Ada"
+            # At once: a bot is checked in other processes.
+            await asyncio.gather(writes_a_bot(call, cup), refusals(call))
 
     asyncio.run(work())
 
 
-def test_every_tool_refuses_what_it_may_not_do(cup: Cup, tmp_path: Path) -> None:
-    async def work() -> None:
-        async with tools_of("playout-bridge", words(cup, tmp_path), tmp_path) as call:
-            for path in _PATHS:
-                text = await call.error("hand_in", competition="cup", files={path: "x"})
-                assert "is not a path within the folder" in text
-            assert "1 to 200 files" in await call.error("hand_in", competition="cup", files={})
-            assert "no competition 'x'" in await call.error("competition", competition="x")
-            assert "cannot be reached" in await call.error("laboratory")
-            assert "unknown game" in await call.error("rules", game="nimm")
-            assert (await call("tournaments"))["items"] == []
-            assert "there is no tournament" in await call.error("tournaments", tournament="a1")
-            await a_puzzle(call)
-            await a_finished_match(call)
-            listed = await call.client.list_resources()
-            assert [str(each.uri) for each in listed.resources] == ["playout://protocol"]
-            for uri, part in (
-                ("playout://protocol", "\nresign: "),
-                ("playout://protocol/resign", "match"),
-                ("playout://rules/nim", "heap"),
-            ):
-                (content,) = (await call.client.read_resource(uri)).contents
-                assert part in content.text
+async def writes_a_bot(call: ToolCaller, cup: Cup) -> None:
+    """Hand in a bot with a fault and then a good one, and wait until that leads."""
+    (prompt,) = (
+        await call.client.get_prompt("write_a_bot", {"game": "nim", "competition": "cup"})
+    ).messages
+    assert "class MyBot(Player)" in prompt.content.text
+    assert "max_take" in json.dumps(await call("rules", game="nim"))
+    told = await call("hand_in", competition="cup", files={"bot.py": BROKEN}, wait_s=300)
+    assert (told["state"], told["stage"]) == ("refused", "check"), told
+    (module,) = [w.strip("'") for w in told["reason"].split() if w == "'numpi'"]
+    mended = BROKEN.replace(f"import {module}\n", "")
+    told = await call("hand_in", competition="cup", files={"bot.py": mended}, wait_s=300)
+    assert told["state"] == "accepted", told
+    assert len((await call("submissions", competition="cup"))["submissions"]) == 2
+    if not scale.slow:
+        return
+    await asyncio.to_thread(wait_until, lambda: leads(cup), "Ada's place")
+    shown = await call("competition", competition="cup")
+    assert shown["standings"][0]["name"] == "Ada"
+    ladder = await call("ladders", game="nim")
+    assert ladder["standings"][0]["name"] == "Ada"
 
-    asyncio.run(work())
+
+async def refusals(call: ToolCaller) -> None:
+    """Ask each tool for something that it refuses."""
+    for path in _PATHS:
+        text = await call.error("hand_in", competition="cup", files={path: "x"})
+        assert "is not a path within the folder" in text
+    assert "1 to 200 files" in await call.error("hand_in", competition="cup", files={})
+    assert "no competition 'x'" in await call.error("competition", competition="x")
+    assert "cannot be reached" in await call.error("laboratory")
+    assert "unknown game" in await call.error("rules", game="nimm")
+    assert (await call("tournaments"))["items"] == []
+    assert "there is no tournament" in await call.error("tournaments", tournament="a1")
+    await a_puzzle(call)
+    await a_finished_match(call)
+    listed = await call.client.list_resources()
+    assert [str(each.uri) for each in listed.resources] == ["playout://protocol"]
+    for uri, part in (
+        ("playout://protocol", "\nresign: "),
+        ("playout://protocol/resign", "match"),
+        ("playout://rules/nim", "heap"),
+    ):
+        (content,) = (await call.client.read_resource(uri)).contents
+        assert part in content.text
 
 
 async def a_puzzle(call: ToolCaller) -> None:
