@@ -69,7 +69,7 @@ def shortened(answer: T) -> T:
 def _cut(value: Any, most: int) -> Any:
     match value:
         case str():
-            limit = max(most * _TEXT, _TEXT)
+            limit = most * _TEXT
             return value if len(value) <= limit else f"{value[:limit]} ..."
         case dict():
             return {key: _cut(each, most) for key, each in value.items()}

@@ -30,11 +30,15 @@ class FairShares(Generic[T]):
         self._numbers = itertools.count()
 
     def add(self, thing: T, address: str, person: str, rank: int = 0) -> None:
-        """Add a thing, or change its owner and rank."""
-        self.remove(thing)
-        self._owners[thing] = rank, address, person
-        owned = self._ranks[rank].setdefault(address, {}).setdefault(person, {})
-        owned[thing] = next(self._numbers)
+        """Add a thing, or change its owner and rank; it keeps its place in the order."""
+        number, owner = next(self._numbers), (rank, address, person)
+        if before := self._owners.get(thing):
+            if before == owner:
+                return
+            number = self._ranks[before[0]][before[1]][before[2]][thing]
+            self.remove(thing)
+        self._owners[thing] = owner
+        self._ranks[rank].setdefault(address, {}).setdefault(person, {})[thing] = number
 
     def remove(self, thing: T) -> None:
         """Remove a thing, unless it was removed before."""

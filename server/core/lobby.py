@@ -104,7 +104,8 @@ class Lobby:
         self._by_network: dict[str, dict[str, OpenSeek]] = {}
         self._by_opponent: dict[str, dict[str, OpenSeek]] = {}
         self._buckets: dict[_Bucket, dict[str, OpenSeek]] = {}
-        self._shares = FairShares[OpenSeek]()
+        #: The listed seeks, those of players that are away last.
+        self._shares = FairShares[OpenSeek](ranks=2)
 
     def add(self, seek: OpenSeek) -> None:
         """Add a seek to the listed ones, or to those with a link."""
@@ -113,7 +114,7 @@ class Lobby:
             self._linked[seek.id] = seek
         else:
             self._listed[seek.id] = seek
-            self._shares.add(seek, seek.network, seek.session.skeleton)
+            self._share(seek)
         for index, key in self._entries(seek):
             index.setdefault(key, {})[seek.id] = seek
 
@@ -128,6 +129,16 @@ class Lobby:
             del index[key][seek_id]
             if not index[key]:
                 del index[key]
+
+    def update_shares(self, session: Session) -> None:
+        """Count the seeks of a session as those of a player that is away, or is back."""
+        for seek in self.of_session(session):
+            if seek.id in self._listed:
+                self._share(seek)
+
+    def _share(self, seek: OpenSeek) -> None:
+        session = seek.session
+        self._shares.add(seek, session.network, session.skeleton, int(session.connection is None))
 
     def get(self, seek_id: str) -> OpenSeek | None:
         """The open seek of this id."""

@@ -144,6 +144,7 @@ class SessionManager:
         if session is None:
             return
         session.connection, session.left_at, session.ends_at = None, now, None
+        self._context.lobby.update_shares(session)
         for match_id in list(session.watching):
             self._rooms.running[match_id].unwatch(session, now)
         self._send_presence(session, now)
@@ -208,6 +209,7 @@ class SessionManager:
         self._send_presence(session, now)
         for match_id in session.matches:
             self._rooms.update_share(self._rooms.running[match_id])
+        context.lobby.update_shares(session)
         session.is_dormant = False
         connection.session = session
         rate = context.policy.messages_per_s

@@ -101,23 +101,22 @@ def write_sgf(game: Game, line: Line) -> str:
 
 def _nodes(line: Line, position: Position) -> Iterator[str]:
     """Yield nodes, and game trees in parentheses where there are variations."""
+    open_trees = list[tuple[Position, list[Line]]]()
     for at, move in enumerate(line):
-        assert isinstance(move, int)  # the variations of a move are written with it
-        after = _played(position, move)
-        variations = []
-        for each in line[at + 1 :]:
-            if isinstance(each, int):
-                break
-            variations.append(each)
-        rest: Line = line[at + 1 + len(variations) :]
-        if variations:
-            for each in ([move, *rest], *variations):
-                yield "("
-                yield from _nodes(each, position)
-                yield ")"
-            return
-        yield sgf.node(position, after)
-        position = after
+        if isinstance(move, list):
+            open_trees[-1][1].append(move)
+            continue
+        before, position = position, _played(position, move)
+        if at + 1 < len(line) and isinstance(line[at + 1], list):
+            open_trees.append((before, []))
+            yield "("
+        yield sgf.node(before, position)
+    for before, variations in reversed(open_trees):  # those of a move follow the whole line
+        yield ")"
+        for each in variations:
+            yield "("
+            yield from _nodes(each, before)
+            yield ")"
 
 
 def _played(position: Position, action: int) -> Position:

@@ -127,7 +127,7 @@ class Archive:
         return self._read(lambda reader: reader.tournaments(page, per_page), ResultPage())
 
     def database_id(self) -> Deferred[str]:
-        """The id of the database, a UUID; without a database, one that is valid until the end."""
+        """The id of the database, a UUID; without a database, it is new with each start."""
         return self._read(lambda reader: reader.database_id(), _NO_DATABASE)
 
     def rated_games(self) -> Deferred[list[str]]:

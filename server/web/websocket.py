@@ -231,8 +231,10 @@ class WebSocketConnection(StreamConnection, Protocol):
 
     def _ping(self) -> None:
         now = self._reactor.seconds()
-        if self._asked_at is None:
-            self._asked_at = None if self._paused_by else now
+        if self._paused_by:  # an answer is not read
+            self._asked_at = None
+        elif self._asked_at is None:
+            self._asked_at = now
         elif now >= self._asked_at + LOST_S:
             self.transport.abortConnection()
             return
@@ -243,7 +245,8 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._next_ping = self._reactor.callLater(interval_s, self._ping)
 
     def _check_silence(self) -> None:
-        if self._asked_at is not None and not self._is_silent and not self._closing:
+        is_read = not (self._paused_by or self._closing)
+        if is_read and self._asked_at is not None and not self._is_silent:
             self._is_silent = True
             self._driver.silent(self, self._asked_at + LOST_S - self._reactor.seconds())
 

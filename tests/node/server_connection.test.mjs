@@ -305,6 +305,15 @@ test("other tabs know the session that plays a match, until it has ended", () =>
   assert.equal(sessionPlaying("m"), null);
 });
 
+test("the sessions of a hundred matches are known to other tabs", () => {
+  const server = opened();
+  server.welcome();
+  for (let number = 0; number < 101; number++) server.deliver({ type: "started", match: `m${number}`, seat: 1 });
+  assert.equal(sessionPlaying("m0"), null);
+  assert.equal(sessionPlaying("m1").key, session().key);
+  assert.equal(sessionPlaying("m100").key, session().key);
+});
+
 test("a session that has ended is not offered to other tabs", () => {
   opened().welcome();
   Socket.last.deliver({ type: "started", match: "m", seat: 1 });

@@ -3,6 +3,8 @@
 // each tab has its own. Where the browser forbids storage, both last as long as the page.
 
 const ACCOUNT = "account", SESSION = "session", PLAYED = "played";
+/** The maximum number of matches whose sessions are noted. */
+const MOST_PLAYED = 100;
 
 /** Dispatches "account" or "session" when that value changes. */
 export const accountEvents = new EventTarget();
@@ -29,10 +31,13 @@ export function setSession(value) {
 /** The session of a tab of this browser that plays a match, null for none. */
 export const sessionPlaying = (match) => read("localStorage", PLAYED)?.[match] ?? null;
 
-/** Note which session plays a match, null for none. */
+/** Note which session plays a match, null for none. The oldest notes are dropped: a match may end while no
+ * page is open. */
 export function setSessionPlaying(match, value) {
   const { [match]: before, ...others } = read("localStorage", PLAYED) ?? {};
-  if (before?.key !== value?.key) write("localStorage", PLAYED, value ? { ...others, [match]: value } : others);
+  if (before?.key === value?.key) return;
+  const kept = Object.fromEntries(Object.entries(others).slice(1 - MOST_PLAYED));
+  write("localStorage", PLAYED, value ? { ...kept, [match]: value } : kept);
 }
 
 /** A random name for a guest, which is very unlikely to be in use. */

@@ -431,7 +431,7 @@ class MatchPage {
     part("notice").textContent = "";
     const isAway = event.away?.includes(id) ?? false;
     const other = sessionPlaying(id); // in another tab, unless it is this session
-    const isElsewhere = Boolean(other) && other.key !== session()?.key;
+    const isElsewhere = other !== null && other.key !== session()?.key && !this.#record.over;
     part("take-over").hidden = !isElsewhere && (!isAway || this.#record.isSlow);
     if (this.#record.over) return;
     if (isAway && this.#record.isSlow) this.#takeOver();

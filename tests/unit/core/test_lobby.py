@@ -110,6 +110,26 @@ def test_lists_have_fair_shares_by_address_and_by_person() -> None:
     assert overview.totals.seeks == 100 + LISTED + 10 + 1
 
 
+def test_players_that_are_away_take_no_place_in_a_list_from_those_that_are_not() -> None:
+    harness = HubHarness(connections_per_address=0)
+    for number in range(SHOWN):
+        away = harness.connect(f"192.0.2.{number}")
+        hello = hello_of(f"Away {number}", guest=False, role="human")
+        away.welcome = away.ask(hello, Welcome)
+        away.ask(Seek(game="nim", clock="86400/move", seat=1), Seeking)
+        away.hang_up()
+    zoe = from_address(harness, "Zoe", "198.51.100.1")
+    own = zoe.ask(Seek(game="hex"), Seeking).seek
+    seeks = zoe.ask(SubscribeLobby(), Overview).seeks
+    assert len(seeks) == SHOWN
+    assert seeks[0].seek == own
+    assert away.welcome
+    back = harness.connect("192.0.2.1")
+    back.ask(hello_of(away.welcome.name, session=away.token), Welcome)
+    names = [each.name for each in back.ask(List(), Listing).seeks]
+    assert names[:2] == [away.welcome.name, "Zoe"]
+
+
 @pytest.mark.parametrize(
     ("owners", "most", "chosen"),
     [
@@ -159,6 +179,8 @@ def test_persons_of_a_lower_rank_come_first() -> None:
     assert shares.first(4, ranks=2) == ["guest", "member", "another"]
     shares.add("another", "an address", "another", 2)
     assert shares.first(2) == ["guest", "member"]
+    shares.add("guest", "another address", "guest", 0)
+    assert shares.first(4) == ["guest", "watcher", "member", "another"]
 
 
 def test_users_with_several_connections_are_listed_once() -> None:

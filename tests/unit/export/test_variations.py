@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import random
+import sys
 from collections.abc import Iterable, Iterator
 
 import chess.pgn
@@ -100,6 +102,23 @@ def test_sgfmill_reads_the_variations_of_games_of_stones(game: str) -> None:
             position = position.play(action)
 
     assert set(ends(found.get_root(), ())) == {tuple(points(line)) for line in lines}
+
+
+def test_each_move_of_a_long_line_may_have_a_variation() -> None:
+    """They follow the line: a function that calls itself for each would exceed Python's limit."""
+    game, draw = games.load("go(size=9)"), random.Random(1)
+    position, tree = Position(game), list[str]()
+    for _ in range(60):
+        move, other = draw.sample([each for each in position.legal_actions if each < 81], 2)
+        tree += [f"{move}", "(", f"{other}", ")"]
+        position = position.play(move)
+    line, limit = read(" ".join(tree)), sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 50)
+    try:
+        written = write_sgf(game, line)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert len(sgf.Sgf_game.from_string(written).get_main_sequence()) == 61
 
 
 @pytest.mark.parametrize("game", ["checkers", "backgammon", "kalah"])

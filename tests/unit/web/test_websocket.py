@@ -182,6 +182,23 @@ def test_a_client_that_answers_no_ping_is_disconnected() -> None:
     assert line.transport.disconnected
 
 
+def test_a_client_whose_input_waits_is_not_silent() -> None:
+    """Its answer arrives, and is read when the input goes on."""
+    web = WebSocketsInMemory()
+    line = web.line()
+    hello(line)
+    web.wait(PING_S)
+    line.transport.producer.pauseProducing()  # as the client does not read its output
+    line.send(Opcode.PONG)
+    web.wait(LOST_S + PING_S)
+    assert line.open
+    line.transport.producer.resumeProducing()
+    for _ in range(4):
+        web.wait(PING_S)
+        line.send(Opcode.PONG)
+    assert line.open
+
+
 def test_a_silent_player_is_away_until_it_answers_or_its_match_is_lost() -> None:
     web = WebSocketsInMemory()
     ann, lobby, bob = web.line(), web.line(), web.line()
