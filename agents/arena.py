@@ -329,11 +329,11 @@ class Arena:
             try:
                 return self._clients[model.name].ask(request), time.monotonic() - began
             except ModelBusy as error:
-                if error.was_sent:
-                    self._pay_again(sent)
                 if failures == _MOST_BUSY:
                     raise ModelUnusable(f"{error} ({failures} times in a row)") from error
                 self._wait(max(error.wait_s, _BACK_OFF.wait_s(failures)))
+                if error.was_sent:
+                    self._pay_again(sent)
         raise AssertionError("the last failure is raised")
 
     def _pay_again(self, request: SentRequest) -> None:

@@ -61,7 +61,8 @@ def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]
 def shortened(answer: T) -> T:
     """Return an answer with its lists and texts cut until it has at most MOST characters."""
     found, cuts = answer, iter(_CUTS)
-    while len(json.dumps(found, ensure_ascii=False)) > MOST and (most := next(cuts, 0)):
+    # The package `mcp` writes it with this indent.
+    while len(json.dumps(found, ensure_ascii=False, indent=2)) > MOST and (most := next(cuts, 0)):
         found = _cut(answer, most)
     return found
 
@@ -90,6 +91,6 @@ def _with_tool_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[
         try:
             return shortened(await tool(*arguments, **named))
         except AgentError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(shortened(str(error))) from error
 
     return call

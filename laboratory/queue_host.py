@@ -267,12 +267,16 @@ class QueueHost:
 
     def _exited(self, account: str) -> None:
         run = self._runs.pop(account)
-        self._fruitless[run.test] = 0 if run.played else self._fruitless[run.test] + 1
+        if run.played:
+            self._fruitless.pop(run.test, None)
+        elif run.ends_at < math.inf:  # its turn was over
+            self._fruitless[run.test] += 1
         test = self.queue.get(run.test)
         if test is None:
             return
         if test.is_over:
             self._failures.pop(run.test, None)
+            self._fruitless.pop(run.test, None)
             self.queue.remove_code(test)  # it may have been unpacked while it was stopped
             return
         self.queue.put(test, "waiting")

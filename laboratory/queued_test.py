@@ -40,7 +40,7 @@ from playout.laboratory.queue import (
 )
 from playout.laboratory.sources import Version, VersionSources
 from playout.laboratory.trial import Built, Laboratory, NotPlayed, played_pairs, verdict
-from playout.laboratory.worker_results import WorkerResults
+from playout.laboratory.worker_results import Suspect, WorkerResults
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import BadName, checked_version
 from playout.protocol.tournament_spec import TournamentSpec
@@ -198,8 +198,12 @@ class _Run:
         most = conditions.queue.faults
         results = WorkerResults(laboratory.journal.place(trial) / _WORKERS)
 
+        found: Suspect | None = None
+
         def is_enough(ledger: Ledger) -> bool:
-            found = results.is_due(ledger.ended) and results.suspect(ledger.fixtures)
+            nonlocal found
+            if found is None and results.is_due(ledger.ended):
+                found = results.suspect(ledger.fixtures)
             return bool(found or too_many_faults(ledger, most))
 
         with chosen_cluster(conditions.queue.dask, ClusterSettings()) as cluster:
@@ -214,7 +218,8 @@ class _Run:
                 cores=cores,
                 cluster=cluster,
             )
-            found = results.suspect(ledger.fixtures)
+            # The matches that were running at the look may have made it less suspect.
+            found = found or results.suspect(ledger.fixtures)
             if found and cluster:
                 cluster.set_aside(found.worker)
         if found:

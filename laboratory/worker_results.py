@@ -7,7 +7,6 @@ test), at growing numbers of matches. An honest worker is found in at most one o
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from playout.commands.durable_files import append
+from playout.commands.durable_files import append, stored
 from playout.games import TIE
 from playout.protocol.messages import Fixture
 
@@ -59,11 +58,10 @@ class WorkerResults:
         """Read the file, if there is one. Raises OSError."""
         self._path = path
         self._workers: dict[str, str] = {}
-        self._looked = 0
-        for line in path.read_bytes().splitlines() if path.exists() else ():
-            with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-                place = msgspec.json.decode(line, type=_Place)
-                self._workers[place.match] = place.worker
+        if path.exists():
+            with path.open("a+b") as file:
+                self._workers |= {each.match: each.worker for each in stored(file, _Place)}
+        self._looked = _looks(len(self._workers))  # a process before has looked
 
     def note(self, match: str, worker: str) -> None:
         """Note the worker of a match that has begun. Raises OSError."""
@@ -78,7 +76,7 @@ class WorkerResults:
 
     def is_due(self, ended: int) -> bool:
         """Return whether it is time to look, after that many matches; once for each number."""
-        look = (ended // FIRST_LOOK).bit_length()
+        look = _looks(ended)
         is_due, self._looked = look > self._looked, max(look, self._looked)
         return is_due
 
@@ -90,6 +88,11 @@ class WorkerResults:
             if each.winner and each.match in self._workers
         ]
         return suspect(found)
+
+
+def _looks(matches: int) -> int:
+    """Return the number of looks until that many matches have ended."""
+    return (matches // FIRST_LOOK).bit_length()
 
 
 def suspect(results: Iterable[WorkerResult]) -> Suspect | None:
@@ -104,7 +107,7 @@ def suspect(results: Iterable[WorkerResult]) -> Suspect | None:
     if len(counts) < _FEWEST_WORKERS:
         return None
     whole: Counter[tuple[object, int]] = sum(counts.values(), Counter())
-    look = max(1, (whole.total() // FIRST_LOOK).bit_length())
+    look = max(1, _looks(whole.total()))
     level = _FALSE_ALARM / (look * (look + 1)) / len(counts)
     found = [Suspect(worker, _p_value(own, whole - own)) for worker, own in counts.items()]
     worst = min(found, key=lambda each: each.p)

@@ -73,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[object]) -> None:
     """Let the processes of the tests be copies of this one: each would import for ten seconds."""
     from support import copied_workers

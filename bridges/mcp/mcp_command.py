@@ -8,6 +8,7 @@ import hmac
 import importlib
 import os
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -121,7 +122,7 @@ def command(
         account.saved(server),
         any_name=account.name is None,
     )
-    transport = HttpTransport(http, token) if http is not None else None
+    transport = HttpTransport(_listening(http), token) if http is not None else None
 
     def serve(session: AgentSession) -> Awaitable[None]:
         offered = tools.agent_server(session, sites)
@@ -133,22 +134,31 @@ def command(
     sys.exit(_serve(serve, identity, server, retry_s))
 
 
+def _listening(port: int) -> socket.socket:
+    """Return a socket that listens on loopback. Raises ClickException."""
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot listen on port {port} ({os.strerror(error.errno or 0)}): choose another one "
+            "with --http PORT"
+        ) from error
+
+
 class HttpTransport(NamedTuple):
     """Serves MCP over HTTP on loopback, to requests with the token of the account."""
 
-    port: int
+    listener: socket.socket
     token: Callable[[], str | None]
 
     async def serve(self, offered: Any) -> None:
         """Serve until the process ends."""
         uvicorn = importlib.import_module("uvicorn")
         app = offered.streamable_http_app()
-        config = uvicorn.Config(
-            self._checked(app), "127.0.0.1", self.port, log_level="warning", lifespan="on"
-        )
+        config = uvicorn.Config(self._checked(app), log_level="warning", lifespan="on")
         running = uvicorn.Server(config)
         running.capture_signals = contextlib.nullcontext  # `_leave` handles them
-        await running.serve()
+        await running.serve([self.listener])
 
     def _checked(self, app: Any) -> Any:
         """Return the application that answers other requests with 401."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,7 +143,7 @@ async def a_finished_match(call: ToolCaller) -> None:
     state = await call("new_match", game="tic_tac_toe", bot="random", seat=1)
     match = state["match"]
     text = await call.error("analyse", match=match, ply=0)
-    assert "only" in text.lower() or "own finished" in text
+    assert text.endswith("Only positions of your own finished matches are analysed.")
     await played_to_the_end(call, state)
     found = await call("analyse", match=match, ply=0, seconds=1)
     assert (found["to_move"], found["played"]) == (1, "a1")
@@ -182,15 +183,27 @@ def test_the_client_of_javascript_calls_every_tool_over_http(cup: Cup, tmp_path:
     assert "submissions" in called["submissions"]
 
 
+def test_a_port_that_is_in_use_is_an_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        code, output = invoke("playout-bridge", "mcp", "--name", "Ada", "--http", str(port))
+    assert code == 1
+    assert f"cannot listen on port {port} (Address already in use): choose another" in output
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         {"items": [{"name": "x" * 100}] * 500},
-        ["move"] * 9000,
+        {"legal_moves": [f"a{number}" for number in range(900)]},
+        "x" * 100_000,
         {"log": ["y" * 5000] * 50, "text": "z" * 100_000},
-        {"deep": [[{"a": list(range(100))}] * 50] * 50},
+        {"deep": [[{"a": list(range(100))}] * 20] * 20},
     ],
 )
 def test_answers_are_short(answer: Any) -> None:
-    assert len(json.dumps(shortened(answer), ensure_ascii=False)) <= MOST
+    from mcp.server.mcpserver.utilities.func_metadata import _convert_to_content  # what it sends
+
+    (content,) = _convert_to_content(shortened(answer))
+    assert len(content.text) <= MOST
     assert shortened({"few": [1, 2]}) == {"few": [1, 2]}

@@ -47,8 +47,9 @@ def prepare(config: pytest.Config, number: int) -> None:
 
 def _files(config: pytest.Config) -> Iterator[Path]:
     for argument in config.args:
-        path = Path(config.invocation_params.dir, argument.partition("::")[0])
-        yield from sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
+        path = Path(config.invocation_params.dir, argument.partition("::")[0]).absolute()
+        if path.is_relative_to(config.rootpath):
+            yield from sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
 
 
 def _import(path: Path, root: Path) -> None:

@@ -250,6 +250,11 @@ def test_a_request_that_may_be_paid_counts_each_time(
     )
     assert 1 <= len(model.asked) < 8
     assert report.journal.committed <= limit
+    before = report.journal.repeated
+    faults = [ModelBusy("broken", was_sent=True)] * 100
+    report, (model,) = play(journal, broken, seed=2, reason="broken (8 times in a row)")
+    assert len(model.asked) == 8
+    assert report.journal.repeated == before + 7
 
 
 def test_a_model_that_cannot_be_used_stops_the_benchmark(journal: Any) -> None:

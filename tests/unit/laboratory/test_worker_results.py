@@ -70,10 +70,20 @@ def test_where_matches_were_played_is_known_after_a_kill(tmp_path: Path) -> None
     for match, worker in (("m1", "a"), ("m2", "b"), ("m3", "a"), ("m1", "b")):
         results.note(match, worker)
     path.write_bytes(path.read_bytes() + b'{"match": "m4')
-    assert WorkerResults(path).matches_on("a") == ["m1", "m3"]
+    WorkerResults(path).note("m5", "a")
+    assert WorkerResults(path).matches_on("a") == ["m1", "m3", "m5"]
 
 
 def test_a_look_is_due_once_after_each_doubling(tmp_path: Path) -> None:
     results = WorkerResults(tmp_path / "workers.jsonl")
     due = [number for number in range(600) if results.is_due(number)]
     assert due == [64, 128, 256, 512]
+
+
+def test_a_new_process_looks_at_further_matches_only(tmp_path: Path) -> None:
+    path = tmp_path / "workers.jsonl"
+    results = WorkerResults(path)
+    for number in range(130):
+        results.note(f"m{number}", "a")
+    again = WorkerResults(path)
+    assert [number for number in range(130, 300) if again.is_due(number)] == [256]
