@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,12 @@ def chromium() -> Iterator[Browser]:
         context.close()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
     """Close the Chromium before a test of another folder, after the fixtures of the last one."""
-    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
-        _started.clear()
-        _ends.close()
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+            _started.clear()
+            _ends.close()

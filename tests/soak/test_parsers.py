@@ -76,7 +76,7 @@ from playout.protocol.text_files import TextFileError
 from playout.protocol.time_control import TimeControlError
 from playout.sandbox.proxy import HostProxy
 from playout.server.core.handlers.push import is_of_service
-from playout.server.export import backgammon, jsonl, pgn
+from playout.server.export import backgammon, jsonl, pgn, variations
 from playout.server.export import sgf as export_sgf
 from playout.server.ladder import pairing
 from playout.server.model.offered_bots import BadBot, parse_offered_bot
@@ -449,6 +449,14 @@ def _(draw: Draw, folder: Path) -> None:
     text = damaged(draw, [*valid, *_POSITIONS])
     rules = games.load(draw(st.sampled_from([game, *EXAMPLES])))
     refusable(lambda: opening_file.pasted(text, rules, 100), opening_file.BadOpening)
+
+
+@parser("trees of variations")
+def _(draw: Draw, folder: Path) -> None:
+    text = damaged(draw, ["3 5 ( 4 2 ( 1 ) ) 6 ( 7 )", "0"], ["(", ")", "-1", "99", "( ( 1"])
+    pgn_rules, sgf_rules = games.load("chess"), games.load("gomoku")
+    refusable(lambda: variations.write_pgn(pgn_rules, variations.read(text)), variations.BadTree)
+    refusable(lambda: variations.write_sgf(sgf_rules, variations.read(text)), variations.BadTree)
 
 
 @parser("imported matches")
@@ -1199,6 +1207,7 @@ _OTHERS = {
     "this program writes it": "bots.builder bots.python_bot commands.child commands.durable_files "
     "commands.subprocesses competition.submissions games.core.position laboratory.builds "
     "laboratory.journal laboratory.queue laboratory.queue_site laboratory.trial "
+    "laboratory.worker_results "
     "players.analyst.puzzles players.comparison.openings_command protocol.tournament_spec "
     "server.app server.core.accounts server.model.records server.net.push_sender "
     "server.net.site_processes server.organizer.commands.read server.organizer.commands.run "
