@@ -1207,7 +1207,6 @@ _OTHERS = {
     "this program writes it": "bots.builder bots.python_bot commands.child commands.durable_files "
     "commands.subprocesses competition.submissions games.core.position laboratory.builds "
     "laboratory.journal laboratory.queue laboratory.queue_site laboratory.trial "
-    "laboratory.worker_results "
     "players.analyst.puzzles players.comparison.openings_command protocol.tournament_spec "
     "server.app server.core.accounts server.model.records server.net.push_sender "
     "server.net.site_processes server.organizer.commands.read server.organizer.commands.run "
