@@ -86,7 +86,7 @@ def whole(low: int, high: int) -> Check[int]:
 
 def number(low: float, high: float) -> Check[float]:
     """Return a check for a number within bounds, both included."""
-    allowed = f"a number from {low:g} to {high:g}"
+    allowed = f"a number from {low:.10g} to {high:.10g}"
 
     def check(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):

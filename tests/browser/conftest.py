@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,22 +12,30 @@ import pytest
 if TYPE_CHECKING:  # see the other `conftest.py`
     from playwright.sync_api import Browser
 
-
-@pytest.fixture(scope="package")
-def started_chromium() -> Iterator[Browser]:
-    """A Chromium, shared by the tests of this folder: starting one takes a second.
-
-    It is closed before tests of other folders, which could not use asyncio beside it.
-    """
-    from support.browser import chromium_or_skip
-
-    with chromium_or_skip() as browser:
-        yield browser
+#: The Chromium of this process while its tests are those of this folder: starting one takes a
+#: second, and tests of other folders cannot use asyncio beside it.
+_started: list[Browser] = []
+_ends = contextlib.ExitStack()
 
 
 @pytest.fixture(scope="module")
-def chromium(started_chromium: Browser) -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
     """A Chromium whose pages are closed after the tests of a file."""
-    yield started_chromium
-    for context in started_chromium.contexts:
+    from support.browser import chromium_or_skip
+
+    if not _started:
+        _started.append(_ends.enter_context(chromium_or_skip()))
+    yield _started[0]
+    for context in _started[0].contexts:
         context.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Close the Chromium before a test of another folder, after the fixtures of the last one."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+            _started.clear()
+            _ends.close()

@@ -194,7 +194,8 @@ def test_the_page_is_small(server: RunningServer, two_clients: TwoClients) -> No
 def test_a_script_finds_the_elements_that_it_looks_for(
     server: RunningServer, two_clients: TwoClients
 ) -> None:
-    page = get(server, f"/matches/{two_clients.match}")
+    pages = (f"/matches/{two_clients.match}", "/analysis?game=chess")
+    page = "".join(get(server, each) for each in pages)
     script = (STATIC / "match.js").read_text(encoding="utf-8")
     wanted = set(re.findall(r'part\("([\w-]+)"\)', script))
     assert len(wanted) > 20

@@ -76,7 +76,7 @@ from playout.protocol.text_files import TextFileError
 from playout.protocol.time_control import TimeControlError
 from playout.sandbox.proxy import HostProxy
 from playout.server.core.handlers.push import is_of_service
-from playout.server.export import backgammon, jsonl, pgn
+from playout.server.export import backgammon, jsonl, pgn, variations
 from playout.server.export import sgf as export_sgf
 from playout.server.ladder import pairing
 from playout.server.model.offered_bots import BadBot, parse_offered_bot
@@ -449,6 +449,14 @@ def _(draw: Draw, folder: Path) -> None:
     text = damaged(draw, [*valid, *_POSITIONS])
     rules = games.load(draw(st.sampled_from([game, *EXAMPLES])))
     refusable(lambda: opening_file.pasted(text, rules, 100), opening_file.BadOpening)
+
+
+@parser("trees of variations")
+def _(draw: Draw, folder: Path) -> None:
+    text = damaged(draw, ["3 5 ( 4 2 ( 1 ) ) 6 ( 7 )", "0"], ["(", ")", "-1", "99", "( ( 1"])
+    pgn_rules, sgf_rules = games.load("chess"), games.load("gomoku")
+    refusable(lambda: variations.write_pgn(pgn_rules, variations.read(text)), variations.BadTree)
+    refusable(lambda: variations.write_sgf(sgf_rules, variations.read(text)), variations.BadTree)
 
 
 @parser("imported matches")

@@ -169,9 +169,10 @@ class MatchPage {
     });
     this.#show();
     const draws = part("draw-position");
-    draws?.addEventListener("click", () => this.#draw());
+    if (!draws) return;
+    draws.addEventListener("click", () => this.#draw());
     const { value: game } = part("own-game");
-    if (draws) part("own-game").addEventListener("change", ({ target }) => (draws.hidden = target.value !== game));
+    part("own-game").addEventListener("change", ({ target }) => (draws.hidden = target.value !== game));
   }
 
   /** Open the board on which a position is drawn, or close it. */
