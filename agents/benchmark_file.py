@@ -176,7 +176,7 @@ class Benchmark:
     ) -> Contest:
         both = tuple(each.definition for each in two)
         terms = (self.retries, self.seconds, self.tokens) if any(each.model for each in two) else ()
-        told = repr((str(game), both, self.plies, self.seed, terms))
+        told = repr((game.definition, both, self.plies, self.seed, terms))
         digest = hashlib.sha256(told.encode()).hexdigest()[:12]
         return Contest(game, two, pairs, digest)
 

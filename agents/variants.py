@@ -101,6 +101,11 @@ class GameVariant:
     def __str__(self) -> str:
         return f"{self.game} variant {self.seed}" if self.seed else self.known
 
+    @property
+    def definition(self) -> tuple[object, ...] | str:
+        """All on which its matches depend: another version may draw other variants for a seed."""
+        return (str(self), self.plies, self.notation) if self.seed else self.known
+
     def name(self, position: Position, action: int) -> str:
         """Return an action of a position by its name in this variant."""
         return self.notation.name(position.name(action))

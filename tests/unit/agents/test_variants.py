@@ -7,6 +7,7 @@ import random
 import pytest
 
 from playout import games
+from playout.agents.benchmark_file import Benchmark, ModelConfig
 from playout.agents.prompts import BOARDS, PromptForm, move_of, prompt
 from playout.agents.variants import FAIR, GameVariant, Notation, known, opening, variant
 from playout.games import IllegalAction, Position, SpecError
@@ -15,6 +16,8 @@ from support.variants import COMPILED
 
 #: A game of each geometry with names, with heaps, and with names of cells.
 QUICK = ("connect_four", "draughts", "hex", "nim", "nim(piles=3;4;5)", "othello")
+
+GAME = games.load("tic_tac_toe")
 
 
 @pytest.mark.parametrize("name", COMPILED if scale.slow else QUICK)
@@ -40,10 +43,9 @@ def test_a_variant_is_fair_and_its_moves_are_read_from_answers(name: str) -> Non
 
 
 def test_names_are_mirrored_and_letters_replaced() -> None:
-    game = games.load("tic_tac_toe")
     notation = Notation({"1": "3", "2": "2", "3": "1"}, "PQ")
-    played = GameVariant(game, "tic_tac_toe", 7, notation=notation)
-    position = Position.from_names(game, ["b2", "a1"])
+    played = GameVariant(GAME, "tic_tac_toe", 7, notation=notation)
+    position = Position.from_names(GAME, ["b2", "a1"])
     text = prompt(position, PromptForm(), played)
     assert " 3 Q . .\n 2 . P .\n 1 . . .\nP is player 1, Q is player 2" in text
     assert "Moves so far: b2, a3" in text
@@ -51,6 +53,19 @@ def test_names_are_mirrored_and_letters_replaced() -> None:
     assert "Q: a3\nP: b2" in prompt(position, PromptForm("coordinates"), played)
     assert position.name(played.parse(position, "A1")) == "a3"
     assert notation.name("pass") == "pass"
+
+
+def test_matches_with_other_names_are_of_another_contest() -> None:
+    models = (ModelConfig("model", "x"),)
+
+    def digest(notation: Notation) -> str:
+        benchmark = Benchmark("", (GAME,), models, ("random",))
+        played = GameVariant(GAME, "tic_tac_toe", 7, 1, notation)
+        vars(benchmark)["played"] = (played,)
+        return next(benchmark.contests()).digest
+
+    digests = [digest(Notation({"1": "3", "3": "1"}, each)) for each in ("PQ", "PQ", "AB")]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_rules_have_the_values_of_parameters() -> None:
