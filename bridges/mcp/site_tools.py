@@ -116,14 +116,14 @@ class SiteTools:
         number: Annotated[int | None, Field(ge=1, description="Without it, a list")] = None,
         wait_s: Wait = 0,
     ) -> Described:
-        """List your submissions, or show the stages and the log of one.
+        """List your last submissions, or show the stages and the log of one.
 
         With wait_s, the answer comes when it has ended.
         """
         path = f"{quote(competition, safe='')}/submissions"
         if number is None:
             listed: list[Described] = await self._ask(self._sites.competitions, path)
-            return {"submissions": listed[-_ITEMS:]}
+            return {"submissions": listed[-_ITEMS:], "of": len(listed)}
         give_up_at = time.monotonic() + wait_s
         while True:
             found: Described = await self._ask(self._sites.competitions, f"{path}/{number}")
