@@ -42,6 +42,8 @@ _ITEMS, _LINES, _LINE, _ASK_S = 10, 30, 200, 0.3
 _MOST_FILES, _MOST_BYTES = 200, 2**20
 #: Seconds until an analysis ends, besides its own.
 _ANALYSIS_S = 60.0
+#: The code of JSON-RPC for wrong parameters.
+_INVALID_PARAMETERS = -32602
 
 Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size=6)")]
 AnyGame = Annotated[str | None, Field(description="A game; without it, a list")]
@@ -279,7 +281,12 @@ def _requests() -> dict[str, type[Request]]:
 
 def write_a_bot(game: str, competition: str = "") -> str:
     """Write a bot for a game, test it, and mend it until it climbs."""
-    files = bot_files(game, game)
+    try:
+        files = bot_files(game, game)
+    except SpecError as error:
+        from mcp.shared.exceptions import MCPError  # an optional package
+
+        raise MCPError(code=_INVALID_PARAMETERS, message=str(error)) from None
     where = f"Hand it in to the competition {competition!r} with" if competition else "Test it with"
     return (
         f"Write a bot for {game}. Read its rules first (tool rules).\n\n"

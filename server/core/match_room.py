@@ -131,6 +131,8 @@ class Rooms:
 
     def update_share(self, room: MatchRoom) -> None:
         """Count a match in the share of its first player, which may have another address now."""
+        if room.match.id not in self.running:
+            return
         first = room.seats[0]
         self.shares.add(room, first.network, first.skeleton, int(room.bot_is_away))
 

@@ -86,6 +86,8 @@ async def writes_a_bot(call: ToolCaller, cup: Cup) -> None:
         await call.client.get_prompt("write_a_bot", {"game": "nim", "competition": "cup"})
     ).messages
     assert "class MyBot(Player)" in prompt.content.text
+    with pytest.raises(Exception, match="unknown game 'nimm'"):
+        await call.client.get_prompt("write_a_bot", {"game": "nimm"})
     assert "max_take" in json.dumps(await call("rules", game="nim"))
     told = await call("hand_in", competition="cup", files={"bot.py": BROKEN}, wait_s=300)
     assert (told["state"], told["stage"]) == ("refused", "check"), told
