@@ -222,6 +222,7 @@ def test_players_get_no_help_until_their_match_is_over(page: Page) -> None:
 def test_tried_moves_stay_in_a_tree_of_variations(page: Page, played: str) -> None:
     page.goto(f"/matches/{played}?ply=2")
     page.get_by_role("link", name="Analysis board").click()
+    page.wait_for_url("**/analysis/*")  # before, the buttons are those of the match
     page.get_by_role("button", name="First position").click()
 
     def move(*columns: int) -> None:
