@@ -167,7 +167,7 @@ def measured(
             matches = [match for game in row for match in played[game]]
             game = row[0] if len(row) == 1 else ""
             near = place(benchmark, matches, fits[game][0], each.name) if game else None
-            fall = _drop(benchmark, played, row, each)
+            fall = _drop(benchmark, played, fits, row, each)
             found.append(_measure(each, game, matches, elos, near, fall))
     return found
 
@@ -175,6 +175,7 @@ def measured(
 def _drop(
     benchmark: Benchmark,
     played: Mapping[str, Sequence[MatchRecord]],
+    fits: Mapping[str, Sequence[Mapping[str, Fitted]]],
     row: Sequence[str],
     who: BenchmarkContestant,
 ) -> Fitted | None:
@@ -182,8 +183,8 @@ def _drop(
     falls = []
     for game in row if who.model else ():
         others = [str(each) for each in benchmark.played if each.known == game and each.seed]
-        near = place(benchmark, played[game], fitted(benchmark, played[game]), who.name)
-        if not others or near is None:
+        near = place(benchmark, played[game], fits[game][0], who.name) if others else None
+        if near is None:
             return None
         ratings = [fitted(benchmark, played[each], zero=near[0])[who.name] for each in others]
         elo, error = mean_rating(ratings)

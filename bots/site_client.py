@@ -50,10 +50,10 @@ def of_site(command: F) -> F:
     return explained  # type: ignore[return-value]
 
 
-def site_option(port: int, what: str, variable: str) -> Callable[[F], F]:
-    """Return a decorator that adds `--site`: an address, by default this `port` on loopback."""
+def site_option(port: int, what: str, variable: str, option: str = "--site") -> Callable[[F], F]:
+    """Return a decorator that adds an option: an address, by default this `port` on loopback."""
     return click.option(
-        "--site",
+        option,
         default=f"http://127.0.0.1:{port}",
         envvar=variable,
         show_default=True,

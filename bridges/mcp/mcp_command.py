@@ -51,24 +51,6 @@ It needs the package mcp: pip install ".[mcp]" in a checkout of Playout
 """
 
 
-_web = click.option(
-    "--web",
-    default="http://127.0.0.1:8080",
-    envvar="PLAYOUT_WEB",
-    show_default=True,
-    show_envvar=True,
-    metavar="URL",
-    help="Address of the pages of the server.",
-)
-_laboratory = click.option(
-    "--laboratory",
-    default="http://127.0.0.1:8082",
-    envvar="PLAYOUT_LAB_SITE",
-    show_default=True,
-    show_envvar=True,
-    metavar="URL",
-    help="Address of the laboratory of the server.",
-)
 _http = click.option(
     "--http",
     type=click.IntRange(1, 65535),
@@ -82,8 +64,8 @@ _http = click.option(
 @account_options
 @retry_option
 @site_option(8081, "competitions", "PLAYOUT_SITE")
-@_web
-@_laboratory
+@site_option(8080, "pages", "PLAYOUT_WEB", "--web")
+@site_option(8082, "laboratory", "PLAYOUT_LAB_SITE", "--laboratory")
 @_http
 def command(
     server: ServerAddress,
