@@ -68,8 +68,8 @@ class Conditions:
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
     limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
     the options that a tuning changes. `without_luck` and `evaluation` are those of a tournament.
-    `queue` has the limits of a server's queue. `core_speed` is that of a tournament. `sources` is a
-    digest of the games and the openings in files.
+    `queue` has the limits of a server's queue. `core_speed` is as in the file of a tournament.
+    `sources` is a digest of the games and the openings in files.
     """
 
     games: tuple[str, ...]

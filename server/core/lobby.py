@@ -131,7 +131,7 @@ class Lobby:
                 del index[key]
 
     def update_shares(self, session: Session) -> None:
-        """Count the seeks of a session as those of a player that is away, or is back."""
+        """List the seeks of a session after all others while its player is away."""
         for seek in self.of_session(session):
             if seek.id in self._listed:
                 self._share(seek)

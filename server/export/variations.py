@@ -111,7 +111,7 @@ def _nodes(line: Line, position: Position) -> Iterator[str]:
             open_trees.append((before, []))
             yield "("
         yield sgf.node(before, position)
-    for before, variations in reversed(open_trees):  # those of a move follow the whole line
+    for before, variations in reversed(open_trees):  # of a move: they follow the whole line
         yield ")"
         for each in variations:
             yield "("

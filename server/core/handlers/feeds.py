@@ -48,7 +48,7 @@ _NO_NEWS = News()
 
 
 class LastOutcomes:
-    """The last results of matches, of which each address and person there has a fair share."""
+    """The last results of matches, with a fair share for each address and person."""
 
     def __init__(self) -> None:
         #: The results by number, and the numbers of each address and of each person there.
