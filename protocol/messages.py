@@ -886,7 +886,8 @@ class Started(Event, frozen=True, kw_only=True):
 
     `time_control` is the receiver's own, for spectators that of the first player; if the players
     have different ones, `time_controls` has both. In a game with chance, `moves` has the rolls,
-    too, and `commitment` is the SHA-256 of the key from which they follow.
+    too, and `commitment` is the SHA-256 of the key from which they follow. Until the end, a
+    spectator is sent all but the last `delay` moves.
     """
 
     durable: ClassVar = True
@@ -900,6 +901,7 @@ class Started(Event, frozen=True, kw_only=True):
     time_controls: tuple[TimeControl, TimeControl] | None = None
     clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
+    delay: int = 0
     commitment: str | None = None
     moves: tuple[int, ...]
     state: tuple[int, ...]

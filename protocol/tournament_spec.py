@@ -161,7 +161,8 @@ class TournamentSpec:
     `sandbox`: the limits of entrants in a sandbox, None for the defaults. `evaluation`: the file
     of the evaluation that values rolls, on the server's machine; "shipped" is the one that comes
     with each game. `core_speed`: the speed of the cores to which the clocks apply: on a worker
-    of a cluster with another speed, clocks are scaled by the ratio; 0 for no scaling.
+    of a cluster with another speed, clocks are scaled by the ratio; 0 for no scaling. `delay`: of
+    a running match, spectators are shown all but the last `delay` moves.
     """
 
     name: str
@@ -182,6 +183,7 @@ class TournamentSpec:
     sandbox: SandboxSettings | None = None
     evaluation: str = field(default="shipped", metadata=FILE_NAMES)
     core_speed: float = 0.0
+    delay: int = 0
 
     @property
     def tests_without_luck(self) -> bool:

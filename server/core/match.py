@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from playout.games import RETURNS, TIE, Game, IllegalAction, Position, State
@@ -154,6 +154,12 @@ class Match:
         """The player to move before move number `ply`; 0 if the game was over by then."""
         return self._to_move[ply]
 
+    def shown_ply(self, delay: int) -> int:
+        """The number of moves that spectators are shown: see `shown_plies`; all when it is over."""
+        if self.status is Status.ENDED:
+            return self.ply
+        return shown_plies(self._movers, self.opening_plies, delay)
+
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
         """The legal actions now, or before move number `ply`. Raises GameFault."""
         ply = self.ply if ply is None else ply
@@ -166,6 +172,10 @@ class Match:
     def clock_states(self, now: float) -> tuple[ClockState, ClockState] | None:
         """The remaining time of both players; None without clocks."""
         return self._clock.clock_states(now) if self._clock else None
+
+    def clock_states_at(self, ply: int) -> tuple[ClockState, ClockState] | None:
+        """The remaining time of both players after `ply` moves; None without clocks."""
+        return self._clocks[ply]
 
     def deadline(self) -> float | None:
         """The time at which `flag` must be called, None without a running clock."""
@@ -442,3 +452,20 @@ class Match:
 
     def _name(self, seat: int) -> str:
         return self.players[seat - 1]
+
+
+def shown_plies(movers: Sequence[Mover | None], opening: int, delay: int) -> int:
+    """The number of the first moves of a running match that are at least `delay` moves old.
+
+    `movers` has the player of each move, 0 for a roll. The first `opening` moves, which were made
+    for the players, are always counted, and a move is counted with the rolls that follow it.
+    """
+    first, ply = opening, len(movers)
+    if not delay:
+        return ply
+    while first < ply and movers[first] == 0:
+        first += 1
+    ply -= delay
+    while ply > first and movers[ply] == 0:
+        ply -= 1
+    return max(first, ply)

@@ -191,7 +191,7 @@ class MatchRoom:
         self._view = MatchView(context, match)
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
-        self.spectators = MatchSpectators(context, self._view)
+        self.spectators = MatchSpectators(context, match, self._view, record.delay)
         self._storage = MatchStorage(context, record)
         self._clock_timer = _timer(context, match.id, MatchRoom._flag)
         self._count_timer = _timer(context, match.id, MatchRoom._send_spectator_count)
@@ -282,7 +282,8 @@ class MatchRoom:
             if self.scores and move.seat:  # otherwise no analysis is decoded
                 self._count_score(move.seat, move.ply, move.analysis)
             self._storage.restore(move.info)
-            self.spectators.show_later(move)
+            if move.seat:  # rolls are sent with the move before them
+                self.spectators.show_later(move)
         self._open()
         if self.is_correspondence:
             since = min(now, moved_at - self._context.epoch)  # the clock may have been set back
@@ -510,6 +511,19 @@ class MatchRoom:
 
     # Spectators.
 
+    @property
+    def shown_ply(self) -> int:
+        """The number of moves that spectators are shown."""
+        return self.match.shown_ply(self.record.delay)
+
+    def shown_clocks(self, now: float) -> Clocks | None:
+        """The clocks that spectators are shown; None without clocks."""
+        return self._clocks_at(self.shown_ply, now)
+
+    def _clocks_at(self, ply: int, now: float) -> Clocks | None:
+        match = self.match
+        return match.clock_states(now) if ply == match.ply else match.clock_states_at(ply)
+
     def watch(self, session: Session, now: float, *, preview: bool) -> None:
         """Send the match to a session from now on; with `preview`, it is no spectator."""
         self.spectators.show()  # so that the session is not sent these moves twice
@@ -564,9 +578,10 @@ class MatchRoom:
     # Messages.
 
     def started(self, session: Session, now: float, re: RequestId | None = None) -> Started:
-        """The whole match as one session sees it."""
+        """The whole match as one session sees it; spectators are not shown its last moves."""
         match, hello = self.match, session.hello
         seat, views = self.seat_of(session), session.has_views
+        ply = match.ply if seat else self.shown_ply
         moves = views and seat == match.to_move
         controls = match.terms.time_controls
         return Started(
@@ -578,15 +593,16 @@ class MatchRoom:
             clock=match.clock_name,
             time_control=controls[(seat or 1) - 1] if controls else None,
             time_controls=controls if controls and controls[0] != controls[1] else None,
-            clocks=match.clock_states(now),
+            clocks=self._clocks_at(ply, now),
             rated=match.terms.rated,
+            delay=0 if seat else self.record.delay,
             commitment=match.dice.commitment if match.dice else None,
-            moves=match.position.moves,
-            state=match.state,
-            to_move=match.to_move,
-            legal_actions=self._view.legal_actions() if hello.legal_actions else None,
+            moves=match.position.moves[:ply],
+            state=match.position.states[ply],
+            to_move=match.to_move if ply == match.ply else match.to_move_at(ply),
+            legal_actions=self._view.legal_actions(ply) if hello.legal_actions else None,
             board=self._view.board() if views else None,
-            view=self._view.position(match.ply) if views else None,
+            view=self._view.position(ply) if views else None,
             legal_moves=self._view.legal_moves(match.ply) if moves else None,
             offers=self.offers.open if seat else (),
             spectators=self.spectators.count(self.seats) if views else 0,
@@ -600,7 +616,7 @@ class MatchRoom:
             game=str(match.game),
             players=match.players,
             clock=match.clock_name,
-            ply=match.ply,
+            ply=self.shown_ply,
         )
 
     def offer_closed(self, offer: OpenOffer, how: How) -> OfferClosed:

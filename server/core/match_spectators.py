@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 from playout.protocol.messages import Event, SpectatorCount
 from playout.server.core.context import Context
+from playout.server.core.match import Match
 from playout.server.core.sessions import Session
 from playout.server.core.view import DELAY_PLIES, Audience, MatchView
 from playout.server.model.records import MovePlayed
@@ -16,12 +18,14 @@ class MatchSpectators:
     """The sessions that watch a match.
 
     A session that only shows a small board of the match is no spectator: it is sent the same, and
-    is not counted.
+    is not counted. While the match runs, its last `delay` moves are sent to none of them.
     """
 
-    def __init__(self, context: Context, view: MatchView) -> None:
+    def __init__(self, context: Context, match: Match, view: MatchView, delay: int) -> None:
         self._context = context
+        self._match = match
         self._view = view
+        self._delay = delay
         self._by_audience: dict[Audience, dict[str, Session]] = {}
         #: The sessions that are counted, by key, and how many of them have each name.
         self._counted: dict[str, Session] = {}
@@ -72,15 +76,23 @@ class MatchSpectators:
 
     @property
     def has_pending_moves(self) -> bool:
-        """Whether there are moves that have not been sent."""
-        return bool(self._pending)
+        """Whether there are moves to be sent now."""
+        return self._due > 0
+
+    @property
+    def _due(self) -> int:
+        """The number of moves to be sent now, the first pending ones."""
+        if not self._delay:
+            return len(self._pending)
+        shown = self._match.shown_ply(self._delay)
+        return bisect_left(self._pending, shown, key=lambda each: each[0].ply)
 
     def show_later(self, move: MovePlayed, record: int = 0) -> None:
         """Keep a move to be sent when it is stored, and its analysis to be sent later.
 
         `record` is the number of its record.
         """
-        if any(self._by_audience.values()):
+        if self._delay or any(self._by_audience.values()):
             self._pending.append((move, record))
         elif self._withheld:
             self._take_due(move.ply)
@@ -93,26 +105,28 @@ class MatchSpectators:
         self._withheld = [each for each in self._withheld if each.ply < ply]
 
     def show(self, most: int | None = None) -> None:
-        """Send the moves that have not been sent: the first `most` of them, or all.
+        """Send the moves that are to be sent now: the first `most` of them, or all.
 
         The analyses that are old enough follow.
         """
-        pending = self._pending[:most]
-        del self._pending[:most]
+        count = self._due if most is None else min(most, self._due)
+        pending = self._pending[:count]
+        del self._pending[:count]
         if pending:
             last, record = pending[-1]
             self._send([move for move, _ in pending], self._take_due(last.ply), after=record)
 
     def show_all(self) -> None:
         """Send all moves and all analyses that have not been sent: the match is over."""
-        self.show()
+        moves, self._pending = [move for move, _ in self._pending], []
         analysed, self._withheld = self._withheld, []
-        if analysed:
-            self._send([], analysed)
+        if moves or analysed:
+            self._send(moves, analysed)
 
     def _take_due(self, ply: int) -> list[MovePlayed]:
         """Remove and return the moves whose analyses are shown together with move number `ply`."""
-        due = [each for each in self._withheld if each.ply <= ply - DELAY_PLIES]
+        age = max(0, DELAY_PLIES - self._delay)
+        due = [each for each in self._withheld if each.ply <= ply - age]
         self._withheld = self._withheld[len(due) :]
         return due
 

@@ -154,7 +154,8 @@ class MatchStarted(
     A match of a ladder has the versions of its players, and as `ladder_pair` the id of the first
     match of its pair: its own id, or that of the match with the same opening and the colours
     swapped. `core_speed` is the speed of the processor cores that both players run on, in
-    calibrations per second; None if it is unknown.
+    calibrations per second; None if it is unknown. Of a running match, spectators are shown all but
+    the last `delay` moves.
     """
 
     match: str
@@ -181,6 +182,7 @@ class MatchStarted(
     second_version: str | None = None
     core_speed: float | None = None
     dice_key: str | None = None
+    delay: Int32 = 0
 
     @property
     def players(self) -> tuple[str, str]:

@@ -45,6 +45,8 @@ MOST_ENTRANTS = 256
 #: Maximum number of characters that describe the machine.
 LONGEST_MACHINE = 300
 MOST_GAMES = 20
+#: Maximum number of moves by which spectators see a match later.
+MOST_DELAY = 1000
 #: Number of entrants checked in a step; each takes 0.1 ms.
 ENTRANTS_A_STEP = 16
 #: Number of plies of given openings checked in a step; each takes 20 to 60 microseconds.
@@ -65,6 +67,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "draw_offers": toml_table.truth,
         "evaluation": toml_table.visible(toml_table.LONGEST_PATH),
         "core_speed": toml_table.number(0, 1_000_000),
+        "delay": toml_table.whole(0, MOST_DELAY),
     },
     Entrant: {
         "name": toml_table.name,

@@ -31,6 +31,7 @@ from playout.protocol.messages import (
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_controls
 from playout.server.core.hub import Hub
+from playout.server.core.match import shown_plies
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.view import DELAY_PLIES, best_actions, board_of, position_view_of
 from playout.server.export.replay import Contradiction, replay
@@ -122,9 +123,10 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `linked`: whether each player has a page. `bots`: the player specification of each bot that the
     server started. `withheld`: whether bots analyse the running match for nobody, because a player
-    could gain by that. `opening`: the number of moves made for the players. In a game with chance,
-    `commitment` is the SHA-256 of the `key` of the `rolls`, which are there after the end, and
-    `luck_awaited` says whether their luck is still to be measured.
+    could gain by that. `delay`: the number of last moves that are missing until the end. `opening`:
+    the number of moves made for the players. In a game with chance, `commitment` is the SHA-256 of
+    the `key` of the `rolls`, which are there after the end, and `luck_awaited` says whether their
+    luck is still to be measured.
     `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
     those of both players if they differ, and `time_control` is that of the first.
     """
@@ -141,6 +143,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rated: bool = False
     withheld: bool = False
     tournament: str | None = None
+    delay: int = 0
     opening: int = 0
     commitment: str | None = None
     key: str | None = None
@@ -171,12 +174,17 @@ def encoded(data: MatchData) -> bytes:
 
 
 def public(stored: StoredMatch) -> StoredMatch:
-    """A stored match as everybody may read it: while it runs, without its last analyses."""
+    """A stored match as everybody may read it.
+
+    While it runs, its last analyses are missing, and as many of its last moves as its delay says.
+    """
     if stored.ended:
         return stored
-    shown = len(stored.moves) - DELAY_PLIES
-    moves = (structs.replace(each, info=_past(each, shown)) for each in stored.moves)
-    return structs.replace(stored, moves=tuple(moves))
+    moves, started = stored.moves, stored.started
+    analysed = len(moves) - DELAY_PLIES
+    shown = shown_plies([each.seat for each in moves], started.opening, started.delay)
+    public_moves = (structs.replace(each, info=_past(each, analysed)) for each in moves[:shown])
+    return structs.replace(stored, moves=tuple(public_moves))
 
 
 def _past(move: MovePlayed, shown: int) -> str | None:
@@ -195,7 +203,7 @@ def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
     It may be called in another thread while the match continues.
     """
     match, started = room.match, room.record
-    position = match.position
+    position = match.position.at(room.shown_ply)
     moves = [
         MovePlayed(match=match.id, ply=ply, seat=match.mover(ply), action=action, at=0.0)
         for ply, action in enumerate(position.moves)
@@ -215,6 +223,7 @@ def _data(
         started,
         linked=linked(started.accounts, started.rated),
         bots=started.bots if any(started.bots) else None,
+        delay=0 if ended else started.delay,
         time_control=controls[0] if controls else None,
         time_controls=controls if controls and controls[0] != controls[1] else None,
         commitment=dice.commitment if dice else None,
@@ -341,7 +350,7 @@ class MatchLookup:
             return structs.replace(data, luck_awaited=True)
         if room is None or data.result:
             return data
-        clocks = room.match.clock_states(self._now())
+        clocks = room.shown_clocks(self._now())
         return structs.replace(data, clocks=clocks, withheld=room.is_withheld)
 
     def _cached(self, match: str) -> MatchData | None:
@@ -353,7 +362,7 @@ class MatchLookup:
             is_current = match not in self._unmeasured or self._hub.awaits_luck(match)
             return data if is_current else None
         known = tuple(each.action for each in data.positions[1:])
-        return data if room and known == room.match.position.moves else None
+        return data if room and known == room.match.position.moves[: room.shown_ply] else None
 
     async def _load(self, match: str) -> MatchData:
         room = self._hub.rooms.get(match)
@@ -383,7 +392,7 @@ def _rows(rooms: list[MatchRoom], page: int, per_page: int) -> ResultPage[MatchR
     """A page of rooms as rows, the latest first."""
     shown = page_of(rooms[::-1], page, per_page)
     return result_page(
-        [match_row(room.record, room.match.ply) for room in shown.items],
+        [match_row(room.record, room.shown_ply) for room in shown.items],
         page,
         per_page,
         shown.total,

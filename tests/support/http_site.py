@@ -26,6 +26,14 @@ class SiteAnswer:
         return json.loads(self.body)
 
 
+def ask(page: tuple[str, int], path: str, method: str = "GET", **headers: str) -> SiteAnswer:
+    """Send a server a request for a path, which is not quoted."""
+    with contextlib.closing(http.client.HTTPConnection(*page, timeout=60)) as connection:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, headers=sent)
+        return SiteAnswer(connection.getresponse())
+
+
 class HttpSite:
     """A server with the database of an earlier server, in which one match goes on."""
 
@@ -37,11 +45,7 @@ class HttpSite:
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> SiteAnswer:
         """Send a request for a path, which is not quoted."""
-        connection = http.client.HTTPConnection(*self._where, timeout=60)
-        with contextlib.closing(connection):
-            connection.request(method, path, headers={k.replace("_", "-"): v
-                                                      for k, v in headers.items()})  # fmt: skip
-            return SiteAnswer(connection.getresponse())
+        return ask(self._where, path, method, **headers)
 
     def get(self, path: str) -> Any:
         """Return the JSON at a path below /api."""

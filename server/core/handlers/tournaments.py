@@ -486,6 +486,7 @@ class Tournaments:
             tournament=tournament.id,
             fixture=str(due.slot),
             core_speed=core_speed,
+            delay=spec.delay,
         )
         room = MatchRoom(
             context,
