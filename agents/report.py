@@ -5,6 +5,7 @@ Answers are texts of strangers: they are shown without control characters, and e
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from playout.server.tournament.report.tables import TextTable
 from playout.server.tournament.report.writers import aligned, html_table, markdown, markdown_table
 
 #: The version of the report as JSON, which grows when fields change.
-JSON_VERSION = 2
+JSON_VERSION = 3
 #: The name of all games together.
 ALL = "all games"
 #: Characters of an answer, and moves, that an example shows.
@@ -35,6 +36,8 @@ _MEASURES = (
     "elo_by_play",
     "lead",
     "drop",
+    "kept",
+    "kept_held_out",
     "illegal_first",
     "illegal_last",
     "tokens",
@@ -69,8 +72,8 @@ class BenchmarkReport:
     # What it tells.
 
     def tables(self) -> list[TextTable]:
-        """Return the tables of models, of games and of forfeits."""
-        found = [self._models(), self._games(), self._forfeits()]
+        """Return the tables of models, of games, of solved positions and of forfeits."""
+        found = [self._models(), self._games(), self._kept(), self._forfeits()]
         return [each for each in found if each.rows]
 
     @property
@@ -114,6 +117,25 @@ class BenchmarkReport:
         rows = [(each.name, *(elos[each.name, game] for game in games)) for each in self._ranked()]
         return TextTable("Elo by game", ("contestant", *games), rows, 1)
 
+    def _kept(self) -> TextTable:
+        head = ("model", "game", "value kept", "held out", "random moves")
+        by_game = {
+            game: [each for each in self.benchmark.questions if not game or str(each.game) == game]
+            for game in {each.game for each in self.measures}
+        }
+        rows: list[tuple[str, ...]] = [
+            (
+                each.name,
+                each.game or ALL,
+                _share(each.kept),
+                _share(each.kept_held_out),
+                f"{statistics.fmean(each.solved.chance for each in by_game[each.game]):.1%}",
+            )
+            for each in sorted(self.measures, key=lambda each: each.game)
+            if each.kept
+        ]
+        return TextTable("Solved positions", head, rows, 2)
+
     def _forfeits(self) -> TextTable:
         found = Counter[tuple[str, str]]()
         for match in self._matches():
@@ -148,8 +170,14 @@ class BenchmarkReport:
             f"after {counted(self.benchmark.retries, 'retry')}, which "
             "forfeits the match. A move without a choice is played without asking.",
             "Tokens and seconds are for a move, with all attempts.",
-            "Left out: the share of moves that keep the exact value of solved positions.",
         ]
+        if self.benchmark.questions:
+            notes.append(
+                "Value kept: the share of solved positions in which the only answer is a move that "
+                "keeps the win or the tie with best play; other moves lose it. Half of the "
+                "positions are held out: their prompts and answers are neither stored nor shown. "
+                "Random moves: the share that they would keep."
+            )
         variants = [each for each in self.benchmark.played if each.seed]
         for each in variants:
             notes.append(

@@ -35,6 +35,7 @@ def benchmark(folder: Path, models: str, **keys: object) -> Path:
     """Write the file of a benchmark with a model, and return its path."""
     (folder / "model.py").write_text(SCRIPT)
     given = {"games": ["tic_tac_toe"], "opponents": ["random"], "pairs": 4, "calibration": 0}
+    given["solved"] = 0
     lines = [f"{key} = {json.dumps(value)}" for key, value in (given | keys).items()]
     path = folder / "small.toml"
     path.write_text("\n".join([*lines, "[[models]]", models]) + "\n")
