@@ -31,6 +31,8 @@ JSON_VERSION = 3
 ALL = "all games"
 #: Characters of an answer, and moves, that an example shows.
 _SHOWN, _MOST_MOVES = 400, 200
+#: Seconds after which the page of a running benchmark loads itself again.
+_RELOAD_S = 30
 _MEASURES = (
     "elo",
     "elo_by_play",
@@ -52,15 +54,20 @@ class BenchmarkReport:
     benchmark: Benchmark
     journal: BenchmarkJournal
     contests: Sequence[Contest]
-    #: Why it has not played all pairs; empty if it has.
+    #: Why it was stopped before all pairs were played; empty if it was not.
     reason: str
+    #: What is done of a running benchmark; empty for one that does not run.
+    progress: str
     measures: Sequence[Measured]
 
     @classmethod
-    def of(cls, benchmark: Benchmark, journal: BenchmarkJournal, reason: str) -> BenchmarkReport:
-        """Return the report of a benchmark, which was stopped for a reason."""
+    def of(
+        cls, benchmark: Benchmark, journal: BenchmarkJournal, reason: str = "", progress: str = ""
+    ) -> BenchmarkReport:
+        """Return the report of a benchmark that was stopped for a reason, or that still runs."""
         contests = list(benchmark.contests())
-        return cls(benchmark, journal, contests, reason, measured(benchmark, journal, contests))
+        found = measured(benchmark, journal, contests)
+        return cls(benchmark, journal, contests, reason, progress, found)
 
     def write(self, folder: Path) -> list[Path]:
         """Write the four files of the report; return their paths. Raises OSError."""
@@ -200,14 +207,19 @@ class BenchmarkReport:
                 "or the connection ended before the answer: a provider without idempotent requests "
                 "may charge both."
             )
-        return [*notes, *([f"Stopped: {self.reason}"] if self.reason else [])]
+        return [*notes, *self._state()]
+
+    def _state(self) -> list[str]:
+        """Return why the benchmark was stopped, or what is done while it runs."""
+        told = {"Stopped": self.reason, "Running": self.progress}
+        return [f"{word}: {text}" for word, text in told.items() if text]
 
     # Formats.
 
     def text(self) -> str:
         """Return the tables as plain text."""
         parts = ["\n".join([each.title, *aligned(each)]) for each in self.tables()]
-        return "\n\n".join([*parts, *(f"Stopped: {self.reason}" for _ in self.reason[:1])])
+        return "\n\n".join([*parts, *self._state()])
 
     def markdown(self) -> str:
         """Return the tables and the notes as Markdown."""
@@ -223,6 +235,7 @@ class BenchmarkReport:
             "version": JSON_VERSION,
             "name": self.benchmark.name,
             "stopped": self.reason,
+            "running": self.progress,
             "cost": self.journal.cost,
             "measures": self.measures,
             "notes": self.notes(),
@@ -244,14 +257,14 @@ class BenchmarkReport:
 
     def html(self) -> str:
         """Return the whole page, which loads no other file."""
-        body = []
+        body = [f'<p class="headline">{shown(each)}</p>' for each in self._state()]
         for each in self.tables():
             written = self._heat_map(each) if each.title == "Elo by game" else html_table(each)
             body.append(section(each.title, written))
         examples = "\n".join(self._examples())
         notes = "".join(f"<li>{shown(each)}</li>" for each in self.notes())
         body += [section("Examples", examples), section("Notes", f"<ul>{notes}</ul>")]
-        return page(self.benchmark.name, body)
+        return page(self.benchmark.name, body, reload_s=_RELOAD_S if self.progress else 0)
 
     def _heat_map(self, table: TextTable) -> str:
         """Return the table of games, whose cells are darker for higher ratings."""
