@@ -22,8 +22,8 @@ DELAY = 3
 HIDDEN = (3, 45, 10)
 
 
-class Watched:
-    """A match of a tournament with a delay, of two players who send analyses, and two spectators."""
+class DelayedTournament:
+    """Its match, between two players who send analyses, and two spectators."""
 
     def __init__(self, server: RunningServer, tokens: dict[str, str], stack: ExitStack) -> None:
         assert server.page
@@ -43,7 +43,7 @@ class Watched:
             player.say("join", tournament=self.tournament)
         started = [each.hear_until("started") for each in players]
         self.match = started[0]["match"]
-        self.players = [each for _, each in sorted(zip((s["seat"] for s in started), players))]  # type: ignore[type-var]
+        self.players = players if started[0]["seat"] == 1 else players[::-1]
         self.spectators = [
             stack.enter_context(RawClient(server.host, server.port)),
             stack.enter_context(WebClient(server.page)),
@@ -86,18 +86,18 @@ def _timeless(answer: SiteAnswer) -> bytes:
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
+def watched(tmp_path: Path) -> Iterator[DelayedTournament]:
     url = f"sqlite:///{tmp_path}/playout.db"
     tokens: dict[str, Any] = accounts_in(url, "Zoe", ("Ann", "Bob"))
     with (
         running_server("--database", url, "--http", "127.0.0.1:0") as server,
         ExitStack() as stack,
     ):
-        yield Watched(server, tokens, stack)
+        yield DelayedTournament(server, tokens, stack)
 
 
 def test_nothing_at_any_address_shows_hidden_moves_and_all_show_them_at_the_end(
-    watched: Watched,
+    watched: DelayedTournament,
 ) -> None:
     before = watched.seen()
     shown = [address for address, (status, _) in before.items() if status == 200]

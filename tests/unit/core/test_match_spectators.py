@@ -13,7 +13,6 @@ from playout.protocol.messages import (
     SESSIONS,
     Analysis,
     Ended,
-    Event,
     Join,
     Move,
     MoveAnalysis,
@@ -36,7 +35,7 @@ OPENING = (10, 20)
 ONE, OTHER = (0, 1, 2, 3, 4, 5, 6, 7), (40, 41, 42, 43, 44, 45, 46, 47)
 
 
-class Watched:
+class DelayedMatch:
     """A match of a tournament with a delay, its players, and a spectator."""
 
     def __init__(self, delay: int = DELAY, game: str = "mnk(m=7,n=7,k=7)") -> None:
@@ -87,7 +86,7 @@ def test_a_move_is_shown_with_its_rolls_and_the_opening_always(
 
 
 def test_spectators_are_sent_each_move_after_so_many_others_and_the_rest_at_the_end() -> None:
-    table = Watched()
+    table = DelayedMatch()
     started = table.watch()
     assert (started.moves, started.delay, started.seat) == (OPENING, DELAY, None)
     assert (table.started.delay, table.started.seat is None) == (0, False)
@@ -111,7 +110,7 @@ def test_spectators_are_sent_each_move_after_so_many_others_and_the_rest_at_the_
 
 
 def test_with_a_delay_of_ten_moves_each_analysis_comes_with_its_move() -> None:
-    table = Watched(delay=10)
+    table = DelayedMatch(delay=10)
     table.watch()
     table.play([*ONE, 30, 31, 32, 33])
     assert [each.ply for each in table.eve.heard(Update)] == [2, 3]
@@ -125,7 +124,7 @@ def about_matches() -> list[type[Request]]:
 
 def seen_by_a_spectator(hidden: Sequence[int]) -> list[bytes]:
     """Everything that a spectator is sent: before, between and after moves that are not shown."""
-    table = Watched()
+    table = DelayedMatch()
     table.eve.say(SubscribeLobby())
     table.watch()
     requests = [example for kind in about_matches() for example in examples_of(kind)]
@@ -151,7 +150,7 @@ def test_nothing_that_a_spectator_can_ask_for_depends_on_the_hidden_moves() -> N
 
 
 def test_the_delay_holds_after_a_restart_of_the_server() -> None:
-    table = Watched()
+    table = DelayedMatch()
     table.play(ONE[:6])
     stored = stored_tournament(table.harness.stored)
     again = HubHarness()
