@@ -77,6 +77,20 @@ def parse_slot(text: str) -> MatchSlot:
     return MatchSlot((round_, board, number), leg, attempt)
 
 
+class UpcomingMatch(NamedTuple):
+    """A match that has not begun: its game, the names of its players, its round from 1."""
+
+    game: str
+    players: tuple[str, str]
+    round: int
+
+
+def seated(pair: Pair, leg: Leg) -> tuple[int, int]:
+    """The entrants of a match of a pair, that with seat 1 first."""
+    first, second = pair.entrants
+    return (first, second) if leg == 1 else (second, first)
+
+
 @dataclass
 class Attempt:
     """An attempt at a pair; `legs` are its matches that are running or have a result."""
@@ -312,6 +326,27 @@ class Ledger:
         while self._complete < len(pairs) and pairs[self._complete].key in self.results:
             self._complete += 1
         return self._complete
+
+    def open_slots(self, pair: Pair) -> list[MatchSlot]:
+        """The matches of a pair that have not begun; none if it is complete."""
+        if pair.key in self.results:
+            return []
+        attempt = self.attempts.get(pair.key)
+        number, begun = (attempt.number, attempt.legs) if attempt else (1, {})
+        return [MatchSlot(pair.key, leg, number) for leg in LEGS if leg not in begun]
+
+    def upcoming(self, most: int) -> list[UpcomingMatch]:
+        """The first matches of the schedule that have not begun, as far as they are known."""
+        if self.over or self.is_decided:
+            return []
+        names = [each.name for each in self.spec.entrants]
+        found = (
+            UpcomingMatch(pair.game, (names[first], names[second]), slot.key[0])
+            for pair in itertools.islice(self.pairs, self.complete_pairs, None)
+            for slot in self.open_slots(pair)
+            for first, second in (seated(pair, slot.leg),)
+        )
+        return list(itertools.islice(found, most))
 
     @property
     def void_matches(self) -> list[str]:

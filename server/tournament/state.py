@@ -10,8 +10,8 @@ from typing import NamedTuple
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, public
 from playout.ratings.book import Book
-from playout.ratings.pairs import Opening, Pair
-from playout.server.tournament.ledger import LEGS, Ledger, Leg, MatchSlot
+from playout.ratings.pairs import Opening
+from playout.server.tournament.ledger import Ledger, MatchSlot, seated
 
 
 class DueMatch(NamedTuple):
@@ -68,19 +68,16 @@ class TournamentState(Ledger):
             return
         for pair in itertools.islice(self.pairs, self.complete_pairs, None):
             first, second = pair.entrants
-            if first in free and second in free and pair.key not in self.results:
-                attempt = self.attempts.get(pair.key)
-                for leg in LEGS:
-                    is_open = attempt is None or leg not in attempt.legs
-                    if is_open and first in free and second in free:
+            if first in free and second in free:
+                for slot in self.open_slots(pair):
+                    if first in free and second in free:
                         book = self._books[pair.game]
                         opening = book.find(pair.opening)
                         if opening is None:
                             self._incomplete = book
                             return
-                        slot = MatchSlot(pair.key, leg, attempt.number if attempt else 1)
-                        seated, fen = _seated(pair, leg), book.fen_of(pair.opening)
-                        yield DueMatch(slot, pair.game, seated, opening, fen)
+                        fen = book.fen_of(pair.opening)
+                        yield DueMatch(slot, pair.game, seated(pair, slot.leg), opening, fen)
 
     @property
     def needs_opening(self) -> bool:
@@ -91,8 +88,3 @@ class TournamentState(Ledger):
         """Do a step of the work for the opening that a match waits for. Raises OpeningError."""
         if self._incomplete:
             self._incomplete.prepare()
-
-
-def _seated(pair: Pair, leg: Leg) -> tuple[int, int]:
-    first, second = pair.entrants
-    return (first, second) if leg == 1 else (second, first)

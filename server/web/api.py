@@ -34,14 +34,18 @@ from playout.server.storage.results import (
 )
 from playout.server.tournament.report import Report
 from playout.server.web.archive import Archive, PlayerRecord
-from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
+from playout.server.web.http import (
+    ANY_ORIGIN,
+    JSON,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    cacheable_response,
+)
 from playout.server.web.match_data import MatchData, MatchLookup, encoded
 from playout.server.web.pages.source import MatchResponses
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
 from playout.server.web.texts import ENGLISH, Language
-
-#: All data of a public server may be read by pages of other sites.
-_ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -148,7 +152,7 @@ class Api:
     def _made(self, encode: Callable[[], bytes]) -> Deferred[HttpResponse]:
         """The response with encoded data, made in a thread: that of a long match takes 50 ms."""
         return self._archive.run_in_thread(
-            lambda: cacheable_response(encode(), JSON, headers=_ANY_ORIGIN)
+            lambda: cacheable_response(encode(), JSON, headers=ANY_ORIGIN)
         )
 
     async def _data(self, request: HttpRequest) -> object:
@@ -264,4 +268,4 @@ class Api:
 def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
     """The response for an error, as JSON with the field `error`, for programs in English."""
     body = _encode({"error": str(error)})
-    return HttpResponse(body, error.status, JSON, headers=_ANY_ORIGIN)
+    return HttpResponse(body, error.status, JSON, headers=ANY_ORIGIN)

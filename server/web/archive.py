@@ -31,7 +31,7 @@ from playout.server.storage.results import (
     ResultPage,
     TournamentRow,
 )
-from playout.server.tournament.ledger import UNREADABLE, Ledger
+from playout.server.tournament.ledger import UNREADABLE, Ledger, UpcomingMatch
 from playout.server.tournament.report import Report
 from playout.server.tournament.results import Results
 from playout.server.web.http import HttpError
@@ -51,7 +51,7 @@ class UnreadableTournament(HttpError):
 
 
 class TournamentRecord(Struct, frozen=True, kw_only=True):
-    """A tournament, its matches in the order of their starts, and its report."""
+    """A tournament, its matches in the order of their starts, its report, and its next matches."""
 
     tournament: str
     spec: TournamentSpec
@@ -59,6 +59,7 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
     report: Report
+    upcoming: tuple[UpcomingMatch, ...] = ()
     #: Whether it is from the second database: this server has no pages of its players.
     is_local: bool = False
 
@@ -86,6 +87,8 @@ class PlayerRecord(Struct, frozen=True, kw_only=True):
     games: tuple[GameRecord, ...]
 
 
+#: Maximum number of matches of a tournament that are known before they begin.
+_UPCOMING = 6
 _NO_DATABASE = str(uuid.uuid4())
 
 
@@ -268,4 +271,5 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         fixtures=tuple(ledger.fixtures.values()),
         is_local=reader.is_local(tournament),
         report=Results(ledger).report(public=True),
+        upcoming=tuple(ledger.upcoming(_UPCOMING)),
     )

@@ -25,6 +25,9 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 
+#: All data of a public server may be read by pages of other sites.
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+
 #: Shorter bodies are not compressed.
 _MIN_GZIP_BYTES = 1024
 #: Maximum number of bytes of a body that are written at once.
@@ -123,10 +126,13 @@ def request_language(request: Request) -> Language:
 def parsed(request: Request) -> HttpRequest:
     """The request without its body. Raises HttpError."""
     untyped: Any = request
+    parts = untyped.uri.partition(b"?")[2].split(b"&")
+    empty = {name: b"" for name in parts if name and b"=" not in name}  # Twisted leaves them out
+    given = {**empty, **{name: values[-1] for name, values in untyped.args.items()}}
     try:
         return HttpRequest(
             tuple(segment.decode() for segment in untyped.postpath),
-            {name.decode(): values[-1].decode() for name, values in untyped.args.items()},
+            {name.decode(): value.decode() for name, value in given.items()},
             request_language(request),
             "GET" if request.method == b"HEAD" else request.method.decode("latin-1"),
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playout.server.core.hub import Hub
 from playout.server.web.archive import Archive
-from playout.server.web.http import Handler
+from playout.server.web.http import Handler, HttpRequest, HttpResponse
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import (
     analysis,
@@ -21,7 +21,17 @@ from playout.server.web.pages import (
     tournaments,
 )
 from playout.server.web.pages.source import PageSource, page_handler, plain_page
-from playout.server.web.site import exact_path
+from playout.server.web.site import exact_path, not_found
+
+
+async def framed(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of a match or a tournament, which only the operator's chosen sites may frame."""
+    match request.path:
+        case ("matches", match):
+            return await matches.framed(source, request, match)
+        case ("tournaments", tournament):
+            return await tournaments.live(source, request, tournament, is_framed=True)
+    return not_found(request)
 
 
 def pages(
@@ -33,7 +43,8 @@ def pages(
 ) -> dict[str, Handler]:
     """Handlers by the first segment of the path: "matches" handles `/matches` and `/matches/ID`.
 
-    `embed_on`: the sites that may show matches in a frame. `reports`: the folders of benchmarks.
+    `embed_on`: the sites that may show matches and tournaments in a frame. `reports`: the folders
+    of benchmarks.
     """
     source = PageSource(hub, archive, lookup, embed_on, reports or {})
     return {
@@ -45,7 +56,7 @@ def pages(
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
         "tournaments.atom": exact_path(page_handler(source, tournaments.feed)),
         "ladders": page_handler(source, ladders.index, ladders.item),
-        "embed": page_handler(source, matches.framed),
+        "embed": page_handler(source, framed),
         "seeks": page_handler(source, lobby.seek),
         # Pages without data: their scripts ask the server, which checks each request.
         "admin": exact_path(page_handler(source, plain_page("admin.html"))),

@@ -43,7 +43,6 @@ from playout.server.web.match_data import (
 )
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
-from playout.server.web.site import not_found
 from playout.server.web.templates import modules
 from playout.server.web.texts import Language
 
@@ -154,11 +153,9 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         raise HttpError(http.NOT_FOUND, text) from error
 
 
-async def framed(source: PageSource, request: HttpRequest) -> HttpResponse:
+async def framed(source: PageSource, request: HttpRequest, match: str) -> HttpResponse:
     """The page of a match, which only the operator's chosen sites may frame."""
-    if len(request.path) != 2 or request.path[0] != "matches":
-        return not_found(request)
-    data = await source.lookup.data(request.path[1])
+    data = await source.lookup.data(match)
     shown = structs.replace(data, positions=data.positions[-1:])
     language, policy = request.language, content_policy(source.embed_on)
 

@@ -106,8 +106,8 @@ class MatchResponses:
 class PageSource:
     """The hub with running matches, the archive with stored data, the lookup of all matches.
 
-    The sites of `embed_on` may show matches in a frame. `benchmarks` has the folders of benchmarks
-    of language models by name. `responses` has pages that many clients ask
+    The sites of `embed_on` may show matches and tournaments in a frame. `benchmarks` has the
+    folders of benchmarks of language models by name. `responses` has pages that many clients ask
     for, each made at most once a second, `matches` those of matches, `frames` those of matches in a
     frame; `sections` has the reports of tournaments as HTML.
     """

@@ -1,6 +1,8 @@
 """`/tournaments`: the stored tournaments; `/tournaments/ID`: one, with its report so far.
 
-`/tournaments.atom` is the list as an Atom feed (RFC 4287).
+`/tournaments/ID/live`: its running matches, one of them large, with the curves of both players, the
+next matches and the tables; with `?screen` for a big screen. `/tournaments/ID/live.jsonl`: the same
+as JSON Lines. `/tournaments.atom` is the list as an Atom feed (RFC 4287).
 """
 
 from __future__ import annotations
@@ -8,29 +10,33 @@ from __future__ import annotations
 import statistics
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
+import msgspec
 from markupsafe import Markup
 from twisted.web import http
 
 from playout.protocol.messages import ClusterWorker, ReportCluster
 from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
 from playout.server.tournament.report import Report, writers
-from playout.server.tournament.report.tables import CellEntrants, summary
+from playout.server.tournament.report.tables import CellEntrants, summary, tables
 from playout.server.tournament.report.words import headline
 from playout.server.web.archive import TournamentRecord, UnreadableTournament
 from playout.server.web.http import (
+    ANY_ORIGIN,
     HTML,
     HttpError,
     HttpRequest,
     HttpResponse,
     cacheable_response,
 )
+from playout.server.web.http_server import content_policy
+from playout.server.web.match_data import MatchData, PositionData
 from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_id
-from playout.server.web.templates import VARIES, render
+from playout.server.web.templates import VARIES, modules, render
 from playout.server.web.texts import Language, game_title
 
 # The summary of the cluster on which the entrants of a tournament run.
@@ -150,6 +156,11 @@ def _urn(tournament: str) -> str:
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """A tournament: its page or, for `?part=`, a section that changes while it runs."""
+    match request.path:
+        case (tournament, "live"):
+            return await live(source, request, tournament)
+        case (tournament, "live.jsonl"):
+            return await _live_lines(source, request, tournament)
     tournament = parse_id("/".join(request.path))
     part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
     language = request.language
@@ -157,10 +168,15 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     return await source.responses.get(key, lambda: _item(source, tournament, part, language))
 
 
-async def _item(source: PageSource, tournament: str, part: str, language: Language) -> HttpResponse:
+async def _record(source: PageSource, tournament: str) -> TournamentRecord:
     record = await source.archive.tournament(tournament)
     if record is None:
         raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
+    return record
+
+
+async def _item(source: PageSource, tournament: str, part: str, language: Language) -> HttpResponse:
+    record = await _record(source, tournament)
     match_filter = MatchFilter(tournament=tournament)
     ended = await source.archive.matches(match_filter, per_page=_LATEST)
     titles = tuple(game_title(each, language) for each in record.report.games)
@@ -195,14 +211,23 @@ _PARTS = {
 async def _sections(source: PageSource, record: TournamentRecord, language: Language) -> Markup:
     """The report as HTML, made in a thread and cached: for many entrants it takes seconds."""
 
+    return await _cached_html(source, record, language, "all", report_html)
+
+
+async def _cached_html(
+    source: PageSource,
+    record: TournamentRecord,
+    language: Language,
+    kind: str,
+    make_html: Callable[[Report, writers.Link, Language], Markup],
+) -> Markup:
     async def make() -> Markup:
-        def html() -> Markup:
-            names = [each.name for each in record.spec.entrants]
-            return report_html(record.report, lambda found: _link(record, names, found), language)
+        names = [each.name for each in record.spec.entrants]
+        return await source.archive.run_in_thread(
+            lambda: make_html(record.report, lambda found: _link(record, names, found), language)
+        )
 
-        return await source.archive.run_in_thread(html)
-
-    key = record.tournament, language.code
+    key = record.tournament, kind, language.code
     return await source.sections.get(key, make, version=record.report)
 
 
@@ -219,12 +244,17 @@ def _link(record: TournamentRecord, names: Sequence[str], entrants: CellEntrants
 
 def report_html(report: Report, link: writers.Link, language: Language) -> Markup:
     """Return the charts and tables of a report, whose names and versions are escaped."""
+    return Markup("\n".join(writers.sections(report, link, _teller(language))))
+
+
+def _teller(language: Language) -> Callable[[str], str]:
+    """Return a function that translates the parts of a text."""
 
     def tell(text: str) -> str:
         parts = [language.figure(language.told(each)) for each in text.split("; ")]
         return language.gettext("; ").join(parts)
 
-    return Markup("\n".join(writers.sections(report, link, tell)))
+    return tell
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:
@@ -239,3 +269,125 @@ def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | No
     if elapsed_s <= 0:  # the clock was set back
         return None
     return 2 * (report.pairs - report.done) * elapsed_s / len(ended.items)
+
+
+# The broadcast of a running tournament.
+
+
+_LIVE_PARTS = {
+    "page": "tournament_live.html",
+    "running": "tournament_live_running.html",
+    "standings": "tournament_live_standings.html",
+}
+#: The tables of the report that a broadcast shows, by their titles.
+_LIVE_TABLES = ("Standings", "Crosstable")
+#: With more entrants, the crosstable is on the page of the tournament only.
+_MOST_IN_CROSSTABLE = 24
+_JSON_LINES = "application/x-ndjson"
+
+
+async def live(
+    source: PageSource, request: HttpRequest, tournament: str, *, is_framed: bool = False
+) -> HttpResponse:
+    """The broadcast: its page or, for `?part=`, a section of it that changes.
+
+    `?screen` is for a screen without keyboard and mouse; `?match=` is the match that is large at
+    first, for the script of the page.
+    """
+    tournament, language = parse_id(tournament), request.language
+    parameters = Parameters(request, ("part", "screen", "match"))
+    part = parameters.choice("part", "page", _LIVE_PARTS)
+    layout = "frame" if is_framed else "screen" if "screen" in request.query else "page"
+
+    async def make() -> HttpResponse:
+        record = await _record(source, tournament)
+        running = source.lookup.running(MatchFilter(tournament=tournament), per_page=_BOARDS)
+        body = render(
+            _LIVE_PARTS[part],
+            language,
+            record=record,
+            layout=layout,
+            running=running,
+            headline=headline(record.report),
+            sections=await _cached_html(source, record, language, "live", _live_tables),
+            modules=modules("broadcast.js"),
+        )
+        policy = content_policy(source.embed_on) if is_framed else {}
+        return cacheable_response(body, HTML, headers={**VARIES, **policy})
+
+    key = "live", tournament, part, layout, language.code
+    return await source.responses.get(key, make)
+
+
+def _live_tables(report: Report, link: writers.Link, language: Language) -> Markup:
+    tell = _teller(language)
+    short = replace(
+        report,
+        entrants=tuple(replace(each, version="") for each in report.entrants),
+        standings=tuple(replace(each, tiebreaks=()) for each in report.standings),
+        tiebreaks=(),
+    )
+    return Markup("\n").join(
+        Markup('<section class="card stack is-{}">\n<h2>{}</h2>\n{}\n</section>').format(
+            table.title.lower(),
+            tell(table.title),
+            Markup(writers.html_table(table, link, tell)),
+        )
+        for table in tables(short)
+        if table.title in _LIVE_TABLES
+        and (table.title != "Crosstable" or len(report.entrants) <= _MOST_IN_CROSSTABLE)
+    )
+
+
+async def _live_lines(source: PageSource, request: HttpRequest, tournament: str) -> HttpResponse:
+    """The tournament, its standings, running and next matches as JSON Lines."""
+    Parameters(request, ())
+    tournament = parse_id(tournament)
+
+    async def make() -> HttpResponse:
+        record = await _record(source, tournament)
+        rows = source.lookup.running(MatchFilter(tournament=tournament), per_page=_BOARDS).items
+        matches = [await source.lookup.data(each.match) for each in rows]
+
+        def respond() -> HttpResponse:
+            body = b"".join(msgspec.json.encode(each) + b"\n" for each in _lines(record, matches))
+            return cacheable_response(body, _JSON_LINES, headers=ANY_ORIGIN)
+
+        return await source.archive.run_in_thread(respond)
+
+    return await source.responses.get(("live lines", tournament), make)
+
+
+def _lines(record: TournamentRecord, matches: Sequence[MatchData]) -> Iterator[dict[str, object]]:
+    report = record.report
+    names = [each.name for each in report.entrants]
+    yield {
+        "type": "tournament",
+        "tournament": record.tournament,
+        "name": report.name,
+        "format": report.format,
+        "games": report.games,
+        "started_at": record.started_at,
+        "ended_at": record.ended_at,
+        "done": report.done,
+        "pairs": report.pairs,
+        "delay": record.spec.delay,
+    }
+    for standing in report.standings:
+        points = {"points": standing.points, "matches": standing.counts.matches}
+        elo = report.ratings[standing.entrant].value if report.ratings else None
+        name = names[standing.entrant]
+        yield {"type": "standing", "place": standing.place, "name": name, **points, "elo": elo}
+    for match in matches:
+        moves = [_line_of_move(each) for each in match.positions[1:]]
+        shared = ("match", "game", "players", "clock", "clocks", "to_move", "opening", "result")
+        yield {"type": "match", **{each: getattr(match, each) for each in shared}, "moves": moves}
+    for each in record.upcoming:
+        yield {"type": "next", **each._asdict()}
+
+
+def _line_of_move(position: PositionData) -> dict[str, object]:
+    view = position.view
+    analysis = {"info": position.info, "pv": view.pv} if position.info else {}
+    shared = ("player", "action", "clocks", "at")
+    return {"name": view.name, **{each: getattr(position, each) for each in shared}, **analysis}

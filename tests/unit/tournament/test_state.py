@@ -40,6 +40,21 @@ def next_due(tournament: TournamentState) -> DueMatch | None:
     return due
 
 
+def test_the_next_matches_are_those_that_become_due() -> None:
+    tournament = state_of([], [])
+    names = [each.name for each in tournament.spec.entrants]
+    for number in range(1, 13):
+        expected = tournament.upcoming(20)
+        assert len(expected) == 13 - number
+        due = next_due(tournament)
+        assert due
+        players = tuple(names[each] for each in due.entrants)
+        assert expected[0] == (due.game, players, due.slot.key[0])
+        put_start(tournament, started(number, due))
+        tournament.match_ended(ended(str(number), 1), ())
+    assert tournament.upcoming(20) == []
+
+
 def started(number: int, due: DueMatch) -> MatchStarted:
     return MatchStarted(
         **flat(
