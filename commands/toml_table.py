@@ -215,6 +215,8 @@ class Faults:
 
     def __init__(self, where: str, lines: Mapping[toml_lines.Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
+        #: The faults with the paths of their values: line, path, text without the place.
+        self.placed: list[tuple[int, toml_lines.Path, str]] = []
         #: Warnings, which do not make the file invalid.
         self.notes: list[str] = []
         self._where = where
@@ -227,6 +229,7 @@ class Faults:
         self._paths.add(path)
         place = f"{self._where}:{line}: " if self._where else ""
         self.found.append((line, place + beginning(text, _LONGEST)))
+        self.placed.append((line, path, beginning(text, _LONGEST)))
 
     def add_new(self, path: toml_lines.Path, text: str) -> None:
         """Add a fault, unless the value, or a table or list around it, has one already."""
@@ -235,7 +238,9 @@ class Faults:
 
     def add_elsewhere(self, path: toml_lines.Path, place: str, text: str) -> None:
         """Add a fault in another file, which the value at `path` names."""
-        self.found.append((self._line(path), f"{place}: {beginning(text, _LONGEST)}"))
+        found = f"{place}: {beginning(text, _LONGEST)}"
+        self.found.append((self._line(path), found))
+        self.placed.append((self._line(path), path, found))
 
     def text(self) -> str:
         """Return the first faults in the order of their lines, a line of text for each."""

@@ -54,8 +54,11 @@ class Entrants(Protocol):
         `reachable`: whether the runner is connected to the server.
         """
 
+    def add(self, entrant: Entrant) -> None:
+        """Start an entrant that has joined late or replaces the one of its name."""
+
     def remove(self, name: str) -> None:
-        """End the processes of an entrant that is withdrawn."""
+        """End the processes of an entrant that is withdrawn or replaced."""
 
     def stop(self) -> None:
         """End the processes of all entrants."""
@@ -175,8 +178,13 @@ class LocalEntrants:
             self._reinforce(progress)
         self._supervisor.poll(now, reachable=reachable)
 
+    def add(self, entrant: Entrant) -> None:
+        """Start an entrant that has joined late or replaces the one of its name."""
+        self._supervisor.put(entrant)
+        self._supervisor.add(entrant.name)
+
     def remove(self, name: str) -> None:
-        """End the processes of an entrant that is withdrawn."""
+        """End the processes of an entrant that is withdrawn or replaced."""
         self._supervisor.remove(name)
 
     def stop(self) -> None:

@@ -203,6 +203,7 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
         clock=table.take("clock", FIELDS[Entrant]["clock"], defaults.clock),
         **program,
         sandbox=table.take("sandbox", toml_table.truth, False),
+        since=table.take("since", FIELDS[Entrant]["since"], 1),
     )
     table.close(above=TournamentSpec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant
