@@ -10,6 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,16 +62,24 @@ def table(value: object) -> dict[str, object]:
     return value
 
 
-def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
-    """Return a check for one of the allowed words; `kind` names them in errors."""
+@dataclass(frozen=True)
+class OneOf:
+    """A check for one of the allowed words; `kind` names them in errors."""
 
-    def check(value: object) -> str:
+    kind: str
+    allowed: Sequence[str]
+
+    def __call__(self, value: object) -> str:
+        """Return the word; raise ValueError for other values."""
         chosen = text(value)
-        if chosen not in allowed:
-            raise spec.unknown(kind, chosen, allowed)
+        if chosen not in self.allowed:
+            raise spec.unknown(self.kind, chosen, self.allowed)
         return chosen
 
-    return check
+
+def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
+    """Return a check for one of the allowed words; `kind` names them in errors."""
+    return OneOf(kind, allowed)
 
 
 def whole(low: int, high: int) -> Check[int]:
@@ -304,13 +313,16 @@ class TomlTable:
     def table(self, key: str, kind: str) -> TomlTable:
         """Return a table within this one; an empty one if it is missing or wrong."""
         nothing: dict[str, object] = {}
-        return TomlTable(self.take(key, table, nothing), (*self.path, key), kind, self._faults)
+        return self._inner(self.take(key, table, nothing), kind, key)
 
     def tables(self, key: str, kind: str) -> Iterator[TomlTable]:
         """Yield the tables of a required list, without wrong ones."""
         for i, values in enumerate(self.elements(key, table, None)):
             if values is not None:
-                yield TomlTable(values, (*self.path, key, i), kind, self._faults)
+                yield self._inner(values, kind, key, i)
+
+    def _inner(self, values: Mapping[str, object], kind: str, *keys: str | int) -> TomlTable:
+        return TomlTable(values, (*self.path, *keys), kind, self._faults)
 
     def close(self, above: Container[str] = (), what: str = "") -> None:
         """Add a fault for each key that was not taken; keys of `above` belong before `what`."""

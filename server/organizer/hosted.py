@@ -36,13 +36,11 @@ from playout.server.organizer.runner import Runner, RunRequest
 from playout.server.organizer.supervisor import starter
 from playout.server.runtime import process
 from playout.server.tournament import spec_parser
-from playout.server.tournament.spec_validation import hosted_faults
+from playout.server.tournament.spec_validation import NOT_HOSTED, hosted_faults
 
 _HOST = "127.0.0.1"
 #: Seconds to keep trying to reach the server, which has started this process.
 _PATIENCE_S = 60.0
-#: The tables of a file that decide where an organizer of one's own starts entrants.
-_NOT_HOSTED = ("cluster",)
 #: Maximum number of characters of a file, and of faults in an answer.
 LONGEST, _MOST_FAULTS = 60_000, 200
 
@@ -65,7 +63,7 @@ def checked(order: CheckFile) -> TournamentDraft:
         spec, faults = spec_parser.read(text, where="", code=installed())
     except (TomlError, TypeError, ValueError, games.NotReady) as error:
         return _unreadable(order, str(error))
-    for key in _NOT_HOSTED:
+    for key in NOT_HOSTED:
         if key in values:
             faults.add((key,), f"{key}: not for a tournament that the server hosts")
     for fault in hosted_faults(spec, order.players):

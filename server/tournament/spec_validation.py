@@ -197,6 +197,13 @@ def faults(spec: TournamentSpec) -> Iterator[Fault]:
     return filter(None, _faults(spec))
 
 
+#: The keys of a file, or of tables, that a tournament that the server hosts cannot have.
+NOT_HOSTED = (
+    *("cluster", "sandbox", "evaluation", "openings.file", "core_speed"),
+    *(f"entrants.{key}" for key in ("command", "protocol", "folder", "sandbox")),
+)
+
+
 def hosted_faults(spec: TournamentSpec, players: Collection[str]) -> Iterator[Fault]:
     """Yield what a server does not start for a tournament that it hosts.
 
