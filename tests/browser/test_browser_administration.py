@@ -238,7 +238,7 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Continue")).to_be_visible()
     page.get_by_label("Place").select_option("Zoe")
-    page.get_by_label("Name", exact=True).fill("Eve")
+    page.locator("#new-name").fill("Eve")
     page.get_by_label("Bot", exact=True).select_option("random")
     page.get_by_role("button", name="Enter", exact=True).click()
     expect(page.get_by_label("Place")).to_contain_text("in place of Eve")
