@@ -44,7 +44,7 @@ class Hosting:
         self._sessions = sessions
         self._bots = bots
         self._greeting = greeting
-        #: The tournaments that have an organizer, or are about to have one.
+        #: The tournaments that have an organizer.
         self._organized: set[str] = set()
 
     @property
@@ -94,16 +94,12 @@ class Hosting:
         return account is not None and account.id.startswith(_ENTRANT)
 
     def start(self, tournament: TournamentState, now: float) -> None:
-        """Start the organizer of a tournament when it is stored, if the server starts entrants."""
+        """Start the organizer of a stored tournament, if it needs one and has none."""
         is_needed = tournament.hosted and any(each.player for each in tournament.spec.entrants)
-        if is_needed and self._context.policy.bots and tournament.id not in self._organized:
-            self._organized.add(tournament.id)
-            self._context.when_stored(lambda now: self._start(tournament, now))
-
-    def _start(self, tournament: TournamentState, now: float) -> None:
-        if tournament.over or self._context.closing:
-            self._organized.discard(tournament.id)
+        is_over = tournament.over or self._context.closing or not self._context.policy.bots
+        if is_over or not is_needed or tournament.id in self._organized:
             return
+        self._organized.add(tournament.id)
         token = self._context.new_token()
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=_NAME, role="spectator")
         account = Account(id=_NAME, name=_NAME, digest="", created_at=0.0, administrator=True)

@@ -7,6 +7,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from msgspec import structs
@@ -232,7 +233,7 @@ class Tournaments:
             place = next(i for i, name in enumerate(names) if _alike(name, request.replaced))
             left = [key for key, each in tournament.running.items() if names[place] in each.players]
             self._abort(left, "its entrant was replaced", now)
-        self._hosting.start(tournament, now)
+        self._context.when_stored(partial(self._hosting.start, tournament))
         self._continue(tournament, now)
 
     def _do_in_slices(
@@ -341,7 +342,7 @@ class Tournaments:
             )
         )
         context.log("tournament {tournament} begins: {name}", _log_fields(tournament))
-        self._hosting.start(tournament, now)
+        context.when_stored(partial(self._hosting.start, tournament))
         self._continue(tournament, now)
 
     def _get(self, tournament_id: str) -> TournamentState:
