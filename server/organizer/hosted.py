@@ -159,7 +159,7 @@ def main() -> None:
             player = players.get(entrant.player or "", entrant.player)
             return start(replace(entrant, player=player), number, log)
 
-        return LocalEntrants(event, start_own, logs, calls)
+        return LocalEntrants(event, start_own, logs, calls, shares_cores=True)
 
     request = RunRequest(order.spec, order.tournament, anyway=True, program="organizer")
     runner = Runner(reactor, request, entrants_of, None, _LogDisplay(), logs)

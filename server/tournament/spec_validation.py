@@ -76,7 +76,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "protocol": toml_table.one_of("protocol", PROGRAM_PROTOCOLS),
         "folder": toml_table.visible(toml_table.LONGEST_PATH),
         "sandbox": toml_table.truth,
-        "since": toml_table.whole(1, MOST_ROUNDS),
+        "since": toml_table.whole(1, 1000),
     },
     SandboxSettings: settings.CHECKS,
     Openings: {
@@ -197,6 +197,8 @@ def faults(spec: TournamentSpec) -> Iterator[Fault]:
     return filter(None, _faults(spec))
 
 
+#: Maximum number of entrants that the server starts for a tournament, and of matches at once.
+MOST_HOSTED = 64
 #: The keys of a file, or of tables, that a tournament that the server hosts cannot have.
 NOT_HOSTED = (
     *("cluster", "sandbox", "evaluation", "openings.file", "core_speed"),
@@ -217,6 +219,11 @@ def hosted_faults(spec: TournamentSpec, players: Collection[str]) -> Iterator[Fa
             known = ", ".join(players) or "none"
             text = f"{each.player!r} is the player of no bot of this server (there are: {known})"
             yield Fault(("entrants", place, "player"), text)
+    started = sum(each.player is not None for each in spec.entrants)
+    for key, number in (("entrants", started), ("concurrency", spec.concurrency)):
+        if number > MOST_HOSTED:
+            what = "entrants" if key == "entrants" else "matches at once"
+            yield Fault((key,), f"the server starts at most {MOST_HOSTED} {what}, not {number}")
     if spec.sandbox:
         yield Fault(("sandbox",), "the server starts no programs in a sandbox for a tournament")
     if spec.evaluation != TournamentSpec.evaluation:

@@ -61,6 +61,8 @@ class Hosting:
         """Raise SpecError if the server does not host a tournament."""
         if fault := next(hosted_faults(spec, self.players), None):
             raise SpecError(str(fault))
+        if not spec.concurrency:
+            raise SpecError("concurrency: must be 1 or more in a tournament that the server hosts")
 
     def add_accounts(self, spec: TournamentSpec, now: float) -> None:
         """Make the missing accounts of entrants with a player. Raises Refused, and makes none then.

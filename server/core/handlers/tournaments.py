@@ -69,6 +69,8 @@ _MOST_SCALED = 4.0
 #: game, the tournament ends. Bots that repeat their moves would fail again.
 MOST_ATTEMPTS = 3
 
+#: Maximum number of files that are checked at once.
+MOST_CHECKS = 4
 #: Seconds for entrants that the server starts to come back after a restart, without their clocks.
 HOSTED_GRACE_S = 60.0
 
@@ -168,6 +170,8 @@ class Tournaments:
     @handles(CheckTournament)
     def check_tournament(self, request: CheckTournament, origin: RequestContext) -> None:
         """Have the file of a tournament checked, and send its faults."""
+        if len(self._checks) >= MOST_CHECKS:
+            raise Refused(Code.TOO_MANY, "other files are being checked: try again in a minute")
         number = next(self._check_numbers)
         self._checks[number] = origin.session, request.id
         players = tuple(self._hosting.players)
@@ -545,6 +549,9 @@ class Tournaments:
             self._continue(tournament, now)
             return False
         cost, most = 0, tournament.spec.concurrency or len(self._joined)
+        if tournament.hosted:  # those that are hosted at the same time share the cores
+            hosted = sum(each.hosted and not each.paused for each in self.running())
+            most = max(1, most // max(1, hosted))
         for core_set, free in self._joined.groups(tournament):
             due = tournament.due(free)
             while self._may_begin(tournament, most) and len(free) > 1:

@@ -842,7 +842,7 @@ def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
     zoe = administrator(harness, "Zoe")
 
     def create(*entrants: Entrant) -> CreateTournament:
-        spec = dataclasses.replace(spec_of(2), entrants=entrants)
+        spec = dataclasses.replace(spec_of(2, concurrency=1), entrants=entrants)
         return CreateTournament(id=1, spec=spec, hosted=True)
 
     account(harness, "Bob")
@@ -869,3 +869,20 @@ def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
     harness.do(harness.hub.organizer_ended(tournament, "it is done", harness.now))
     harness.wait(RESTART_S)
     assert len(harness.organizers) == 2
+
+
+def test_hosted_tournaments_share_the_matches_at_once() -> None:
+    harness = HubHarness()
+    zoe = administrator(harness, "Zoe")
+    spec = spec_of(2, rounds=9, concurrency=4)
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:2]))
+    bots.join(matches=20)
+    first = zoe.ask(CreateTournament(id=1, spec=spec, hosted=True), Tournament)
+    assert len(harness.matches) == 4
+    second = zoe.ask(CreateTournament(id=2, spec=spec, hosted=True), Tournament)
+    bots.play(200)
+    count = Counter(room.record.tournament for room in harness.hub.rooms.values())
+    assert count == {first.tournament: 2, second.tournament: 2}
+    changed(zoe, second, paused=True)
+    bots.play()
+    assert len(running(zoe)) == 0
