@@ -11,8 +11,6 @@ from playout import games
 from playout.agents.variants import USUAL, GameVariant, Notation
 from playout.commands.text import beginning
 from playout.games import BoardView, IllegalAction, Position
-from playout.games.chess import Chess
-from playout.games.chessboard.notation import text_of
 from playout.games.core.view import cell_text
 
 #: The messages of a request, in the form of OpenAI's chat completions.
@@ -90,7 +88,11 @@ def _fen(position: Position, view: BoardView, played: GameVariant) -> str:
     The result is empty for boards whose cells have names of their own or more than one letter.
     """
     game, notation = position.game, played.notation
-    if isinstance(game, Chess) and notation is USUAL:
+    if str(game).partition("(")[0] == "chess" and notation is USUAL:
+        from playout.games.chess import Chess  # whose rules would be compiled for --help
+        from playout.games.chessboard.notation import text_of
+
+        assert isinstance(game, Chess)
         begun = game.current_player(position.states[0]) - 1
         return f"FEN: {text_of(position.state, game.first_number + (begun + position.ply) // 2)}"
     cells = [notation.lettered(cell_text(view, view, place)) for place in range(len(view.cells))]

@@ -150,7 +150,7 @@ def test_an_unpacking_that_waits_for_the_machine_is_no_fault_of_the_author(tmp_p
     stages = DisturbedStages(tmp_path, {"bot.toml": LINES_TOML, "bot.py": ""})
 
     async def too_late(child: Child, seconds: float) -> bool:
-        wait_until(lambda: (tmp_path / "unpacked.json").read_text(), "the result")
+        wait_until((tmp_path / "unpacked.json").read_text, "the result")
         child.send(signal.SIGKILL)
         return False
 

@@ -20,9 +20,10 @@ from twisted.web import http
 
 from playout.protocol.messages import ClusterWorker, ReportCluster
 from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
-from playout.server.tournament.report import Report, writers
+from playout.server.tournament.report import Report, writer, writers
 from playout.server.tournament.report.tables import CellEntrants, summary, tables
 from playout.server.tournament.report.words import headline
+from playout.server.tournament.spec_parser import written
 from playout.server.web.archive import TournamentRecord, UnreadableTournament
 from playout.server.web.http import (
     ANY_ORIGIN,
@@ -162,10 +163,21 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         case (tournament, "live.jsonl"):
             return await _live_lines(source, request, tournament)
     tournament = parse_id("/".join(request.path))
-    part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
+    part = Parameters(request, ("part",)).choice("part", "page", (*_PARTS, *_FILES))
     language = request.language
+    if part in _FILES:
+        return await _file(source, tournament, part)
     key = "tournament", tournament, part, language.code
     return await source.responses.get(key, lambda: _item(source, tournament, part, language))
+
+
+async def _file(source: PageSource, tournament: str, part: str) -> HttpResponse:
+    """A file about a tournament."""
+    record = await _record(source, tournament)
+    kind, make = _FILES[part]
+    return await source.archive.run_in_thread(
+        lambda: cacheable_response(make(record).encode(), kind)
+    )
 
 
 async def _record(source: PageSource, tournament: str) -> TournamentRecord:
@@ -173,6 +185,13 @@ async def _record(source: PageSource, tournament: str) -> TournamentRecord:
     if record is None:
         raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
     return record
+
+
+#: The files about a tournament: their types, and the functions that make them.
+_FILES: dict[str, tuple[str, Callable[[TournamentRecord], str]]] = {
+    "csv": ("text/csv; charset=utf-8", lambda record: writer("csv")(record.report)),
+    "toml": ("application/toml", lambda record: written(record.spec)),
+}
 
 
 async def _item(source: PageSource, tournament: str, part: str, language: Language) -> HttpResponse:

@@ -5,6 +5,7 @@ import { RefreshedSection } from "./refreshed_section.js";
 import { RunningBoards } from "./running_boards.js";
 import { ServerConnection } from "./server_connection.js";
 import { TournamentNews } from "./tournament_news.js";
+import { showStaff } from "./tournament_staff.js";
 
 /** The waits after an event: the server makes a page, and reads results, once a second at most. */
 const SOON_MS = 1100, LATER_MS = 4000;
@@ -22,6 +23,7 @@ boards.fill(progress.element);
 
 function receive(event) {
   news.receive(event);
+  showStaff(connection, event, tournament);
   boards.receive(event);
 }
 
