@@ -148,7 +148,7 @@ player_totals = Table(
 )
 
 #: `ended` is -1 if an account was renamed since the ratings were computed.
-leaderboards = _table("leaderboards", StoredLeaderboard)
+leaderboards = _table("leaderboards", StoredLeaderboard, keys=2)
 
 ladder_ratings = _table("ladder_ratings", LadderRating, keys=4)
 

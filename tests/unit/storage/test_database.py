@@ -298,6 +298,7 @@ def test_an_upgrade_keeps_everything_that_is_stored(url: str, version: str) -> N
         for table in before.sorted_tables:
             row = {each.name: values[each.type.python_type] for each in table.columns}
             connection.execute(table.insert().values(row))
+        before.remove(before.tables["leaderboards"])  # they are computed from the matches
         stored = {each: connection.execute(sa.select(each)).all() for each in before.sorted_tables}
     assert "matches" in before.tables
     with contextlib.closing(Database(url)) as database:
@@ -343,6 +344,7 @@ MIGRATIONS = {
     "v0005_logins.py": "2c476073298236c7",
     "v0006_luck.py": "a96f925c02d228ca",
     "v0007_identity.py": "02b46b612bb23f36",
+    "v0008_scales.py": "6f63d77e2b94f6ae",
 }
 
 
