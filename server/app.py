@@ -39,6 +39,7 @@ from playout.protocol.tournament_spec import loads
 from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
     CheckPassword,
+    CheckReport,
     Effect,
     EndAnalysis,
     EndBot,
@@ -58,6 +59,7 @@ from playout.server.net.passwords import PasswordChecks
 from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
+from playout.server.net.report_checks import ReportChecks
 from playout.server.net.site_processes import (
     CompetitionOrders,
     KeptProcess,
@@ -286,6 +288,9 @@ class _Server:
             EndAnalysis: analysts.end,
             CheckPassword: PasswordChecks(reactor(), driver.caller(hub.password_checked)).start,
         }
+        if policy.stored:
+            reports = ReportChecks(settings.database, reactor(), driver.caller(hub.report_checked))
+            carriers[CheckReport] = reports.start
         if policy.bots:
             connections = TcpConnectionFactory(
                 driver, self._scheduler, output=self._output, proxied=False, is_own=True

@@ -20,6 +20,7 @@ from playout.protocol.messages import Code, Error, Event, Move, Notice, Request,
 from playout.server.core.effects import (
     CallWhenIdle,
     CheckPassword,
+    CheckReport,
     Close,
     Effect,
     EndAnalysis,
@@ -461,6 +462,8 @@ def _handed_on(policy: Policy) -> set[type[Effect]]:
     kinds: set[type[Effect]] = {RateLadder, StartAnalysis, EndAnalysis, CheckPassword}
     if policy.bots:
         kinds |= {StartBot, EndBot}
+    if policy.stored:
+        kinds.add(CheckReport)
     if policy.push_key:
         kinds |= {KeepPush, PushNotice}
     return kinds

@@ -218,7 +218,9 @@ class Reader:
 
     def tournaments(self, page: int = 1, per_page: int = 50) -> ResultPage[TournamentRow]:
         """Return a page of all tournaments, the latest first."""
-        chosen = sa.select(tournaments, _ended_matches().label("matches"))
+        chosen = sa.select(
+            tournaments, _ended_matches().label("matches"), _reporter().label("reporter")
+        )
         chosen = chosen.order_by(tournaments.c.id.desc())
         with self._database.connect() as connection:
             total = count_of(connection, tournaments)
@@ -233,9 +235,9 @@ class Reader:
     def ended_tournaments(self, after: Place, most: int) -> list[TournamentRow]:
         """Return up to `most` tournaments that ended after a place, the first of them first."""
         t = tournaments.c
-        chosen = sa.select(tournaments, _ended_matches().label("matches")).where(
-            _is_after(t, after)
-        )
+        chosen = sa.select(
+            tournaments, _ended_matches().label("matches"), _reporter().label("reporter")
+        ).where(_is_after(t, after))
         with self._database.connect() as connection:
             rows = connection.execute(chosen.order_by(t.ended_at, t.id).limit(most))
             return [_tournament_row(row) for row in rows]
@@ -255,10 +257,28 @@ class Reader:
                 .where(withdrawals.c.tournament == tournament)
                 .order_by(withdrawals.c.number)
             ).all()
-            actions = _actions().label("actions")
-            chosen = sa.select(matches, actions).where(matches.c.tournament == tournament)
+        return tournament_of(row, withdrawn), self.games_of(tournament)
+
+    def reporter(self, tournament: str) -> str | None:
+        """Return the name of the account that has reported a tournament, None for others."""
+        chosen = sa.select(_reporter()).where(tournaments.c.id == tournament)
+        with self._database.connect() as connection:
+            return connection.scalar(chosen.select_from(tournaments))
+
+    def games_of(self, tournament: str) -> list[StoredGame]:
+        """Return the matches of a tournament, the oldest first."""
+        actions = _actions().label("actions")
+        chosen = sa.select(matches, actions).where(matches.c.tournament == tournament)
+        with self._database.connect() as connection:
             rows = connection.execute(chosen.order_by(matches.c.id)).all()
-        return tournament_of(row, withdrawn), [_stored_game(each) for each in rows]
+        return [_stored_game(each) for each in rows]
+
+    def reported_matches(self, tournament: str) -> tuple[int, bool]:
+        """Return the number of the matches of a reported tournament, and whether it is whole."""
+        count = sa.select(sa.func.count()).where(matches.c.tournament == tournament)
+        whole = sa.select(tournaments.c.id).where(tournaments.c.id == tournament)
+        with self._database.connect() as connection:
+            return connection.scalar(count) or 0, connection.scalar(whole) is not None
 
     # Ratings.
 
@@ -504,6 +524,17 @@ def _ended_matches() -> sa.ScalarSelect[Any]:
     return (
         sa.select(sa.func.count())
         .where(matches.c.tournament == tournaments.c.id, matches.c.ended_at.is_not(None))
+        .scalar_subquery()
+    )
+
+
+def _reporter() -> sa.ScalarSelect[Any]:
+    """Select the name of the account that has reported a tournament, if it was played elsewhere."""
+    return (
+        sa.select(accounts.c.name)
+        .join(matches, matches.c.reporter == accounts.c.id)
+        .where(matches.c.tournament == tournaments.c.id)
+        .limit(1)
         .scalar_subquery()
     )
 

@@ -75,6 +75,7 @@ class TournamentResponse(Struct, frozen=True, kw_only=True):
     started_at: float
     ended_at: float | None
     clock: str
+    reporter: str | None
     report: Report
 
 

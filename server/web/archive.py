@@ -68,6 +68,8 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     report: Report
     #: Whether it is from the second database: this server has no pages of its players.
     is_local: bool = False
+    #: The account that has reported it, if it was played elsewhere.
+    reporter: str | None = None
 
 
 class VersionRecord(Struct, frozen=True, kw_only=True):
@@ -303,5 +305,6 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         ended_at=records.ended.at if records.ended else None,
         fixtures=tuple(ledger.fixtures.values()),
         is_local=reader.is_local(tournament),
+        reporter=reader.reporter(tournament),
         report=Results(ledger).report(public=True),
     )
