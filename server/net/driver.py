@@ -19,6 +19,7 @@ from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageForma
 from playout.protocol.messages import Code, Error, Event, Move, Notice, Request, ServerState
 from playout.server.core.effects import (
     CallWhenIdle,
+    CheckFile,
     CheckPassword,
     CheckReport,
     Close,
@@ -36,6 +37,7 @@ from playout.server.core.effects import (
     SetFrameLimit,
     StartAnalysis,
     StartBot,
+    StartOrganizer,
     Stopped,
     Store,
     UpdateRatings,
@@ -459,9 +461,11 @@ class Driver:
 
 def _handed_on(policy: Policy) -> set[type[Effect]]:
     """The kinds of effects that workers carry out under this policy."""
-    kinds: set[type[Effect]] = {RateLadder, StartAnalysis, EndAnalysis, CheckPassword}
+    kinds: set[type[Effect]] = {
+        *(RateLadder, StartAnalysis, EndAnalysis, CheckPassword, CheckFile),
+    }
     if policy.bots:
-        kinds |= {StartBot, EndBot}
+        kinds |= {StartBot, EndBot, StartOrganizer}
     if policy.stored:
         kinds.add(CheckReport)
     if policy.push_key:

@@ -66,6 +66,7 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
     report: Report
+    paused: bool = False
     #: Whether it is from the second database: this server has no pages of its players.
     is_local: bool = False
     #: The account that has reported it, if it was played elsewhere.
@@ -304,6 +305,7 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         started_at=records.created.at,
         ended_at=records.ended.at if records.ended else None,
         fixtures=tuple(ledger.fixtures.values()),
+        paused=ledger.paused,
         is_local=reader.is_local(tournament),
         reporter=reader.reporter(tournament),
         report=Results(ledger).report(public=True),

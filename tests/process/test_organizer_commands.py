@@ -268,6 +268,8 @@ def test_resume_of_an_ended_tournament_shows_the_report(tmp_path: Path) -> None:
             "drop table identity;"
             "drop index matches_unmeasured; alter table matches drop column luck;"
             "alter table matches drop column reporter;"
+            "alter table tournaments drop column hosted;"
+            "alter table tournaments drop column paused;"
             "update alembic_version set version_num = '0005'"
         )
     told = invoke("resume", *database_option(tmp_path))

@@ -344,7 +344,8 @@ MIGRATIONS = {
     "v0005_logins.py": "2c476073298236c7",
     "v0006_luck.py": "a96f925c02d228ca",
     "v0007_identity.py": "02b46b612bb23f36",
-    "v0008_scales.py": "6f63d77e2b94f6ae",
+    "v0008_hosted_tournaments.py": "07f756d006e8a105",
+    "v0009_scales.py": "a3fb083ff732aef6",
 }
 
 
