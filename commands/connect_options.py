@@ -214,7 +214,7 @@ def _address(
         return None
     address = host_and_port(text)
     if address is None or address[1] == 0:
-        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
+        raise click.BadParameter(f"{text[:100]!r} is not HOST:PORT, as in play.example:4242")
     return address
 
 
