@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -57,6 +58,9 @@ stored answers are not paid again. Ctrl-C waits for the answers of running reque
 paid already; a second Ctrl-C does not.
 """
 
+#: Seconds between reports of a running benchmark, and the least pause in durations of the last one.
+_REPORTS_S, _REPORTS_PAUSE = 10.0, 10.0
+
 _file = click.argument(
     "path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False, exists=True)
 )
@@ -88,20 +92,31 @@ def run(path: Path, output: Path | None) -> None:
         except ModelUnusable as error:
             raise click.UsageError(str(error)) from error
         arena = Arena(benchmark, journal, clients)
-        code = _played(arena, list(clients.values()))
+
+        def write() -> None:
+            BenchmarkReport.of(benchmark, journal, progress=arena.progress()).write(folder)
+
+        code = _played(arena, list(clients.values()), write)
         _finish(benchmark, journal, folder, arena.reason)
     sys.exit(code)
 
 
-def _played(arena: Arena, clients: list[ModelClient]) -> int:
-    """Play until the end, or until it is interrupted; return the exit code."""
-    interrupted = False
+def _played(arena: Arena, clients: list[ModelClient], write: Callable[[], object]) -> int:
+    """Play until the end, or until it is interrupted; return the exit code.
+
+    `write` writes the reports so far. Raises what it raises.
+    """
+    interrupted, write_at = False, 0.0
     arena.start()
     while not arena.ended.is_set():
         try:
             with interrupts.as_exception():
                 while not arena.ended.wait(INTERVAL_S):
                     say(plain(arena.progress()))
+                    if (began := time.monotonic()) >= write_at:
+                        write()
+                        pause_s = _REPORTS_PAUSE * (time.monotonic() - began)
+                        write_at = time.monotonic() + max(_REPORTS_S, pause_s)
         except KeyboardInterrupt:
             if interrupted:
                 _close(clients)

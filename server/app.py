@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -112,10 +112,10 @@ class Settings:
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
     the files of competitions, whose pages are at `competition_http`. `lab`: the file of a queue of
-    tests, whose pages are at `lab_http`. `push`: the folder for notices
-    through push services, and `push_contact` the operator's address for these. `webhooks`: the
-    folder of the programs at the addresses `webhook`, which are told of events. `accounts`: those
-    that the server adds, or changes, before it listens.
+    tests, whose pages are at `lab_http`. `benchmark`: the folders of benchmarks of language models,
+    by name. `push`: the folder for notices through push services, and `push_contact` the operator's
+    address for these. `webhooks`: the folder of the programs at the addresses `webhook`, which are
+    told of events. `accounts`: those that the server adds, or changes, before it listens.
     """
 
     host: str | None
@@ -127,6 +127,7 @@ class Settings:
     http_proxied: bool
     http_name: tuple[str, ...]
     embed_on: tuple[str, ...]
+    benchmark: Mapping[str, Path]
     push: Path | None
     push_contact: str | None
     webhooks: Path | None
@@ -417,7 +418,7 @@ class _Server:
         factory = make_site(
             self._driver.metrics,
             lambda: self._driver.fault,
-            handlers=pages(self._hub, archive, lookup, settings.embed_on),
+            handlers=pages(self._hub, archive, lookup, settings.embed_on, settings.benchmark),
             socket=sockets,
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,

@@ -151,11 +151,10 @@ class Runner:
         if self.progress:
             self._display.show(f"The server cannot be reached ({reason}); trying again ...")
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+    def retrying(self, text: str) -> None:
         """Tell the user, except about a local server, which takes seconds to start."""
         if not self._local_server:
-            self._display.show(f"There is no server at {server}: {reason}.")
-            self._display.show(f"Trying again for {patience_s:g} s ...")
+            self._display.show(text)
 
     def unreachable(self, reason: str) -> None:
         """End with exit code 1."""

@@ -12,6 +12,8 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ from soak.attacked import ATTACKER, HOST, Attacked, attacked, in_parallel
 from support import scale
 from support.competitions import FILE, FUTURE, ask, basic, new_account, require_sandbox
 from support.repositories import LAB
+from support.requirements import need_packages
 from support.waiting import wait_until
 from testbed.machine import children, own_processor_seconds, reserve_port, runs
 
@@ -41,6 +44,7 @@ GROWTH_MB = 64
 SITE_WORK_S = 0.5
 #: Connections of one address.
 LINES = 60
+BRIDGE = str(Path(sys.executable).with_name("playout-bridge"))
 NAMES = [f"Attacker{number}" for number in range(ACCOUNTS)]
 
 
@@ -315,3 +319,135 @@ class Visitor:
         )
         assert {each[2] for each in found} == {200}
         assert self.place.name == "pages" or work_s <= SITE_WORK_S
+
+
+# MCP over HTTP: a bridge is a client of the server, and itself takes bodies.
+
+#: What a bridge may hold more during an attack.
+BRIDGE_MB = 150
+ACCEPT = ("Content-Type: application/json", "Accept: application/json, text/event-stream")
+
+
+@dataclass
+class Bridge:
+    """A bridge of Ada, and the head of requests with her token."""
+
+    place: Place
+    token: str
+
+    def head(self, length: int | str, *more: str, token: str = "") -> bytes:
+        """Return the head of a request, with a length or another header."""
+        framed = f"Content-Length: {length}" if isinstance(length, int) else length
+        lines = ("POST /mcp HTTP/1.1", f"Host: {HOST}:{self.place.port}", *ACCEPT, framed, *more)
+        lines += (f"Authorization: Bearer {token}",) if token else ()
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def request(self, method: str, *more: str, **parameters: Any) -> bytes:
+        """Return a whole request with the token."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters})
+        return self.head(len(body), *more, token=self.token) + body.encode()
+
+    def opened(self) -> tuple[str, str]:
+        """Open a session, and return its headers."""
+        terms = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        about = {"clientInfo": {"name": "soak", "version": "1"}}
+        with socket.create_connection((HOST, self.place.port), 60) as line:
+            line.sendall(self.request("initialize", "Connection: close", **terms, **about))
+            answer = b"".join(iter(lambda: line.recv(2**16), b""))
+        found = re.search(rb"(?i)mcp-session-id: (\w+)", answer)
+        assert found, answer
+        return f"Mcp-Session-Id: {found[1].decode()}", "Mcp-Protocol-Version: 2025-06-18"
+
+    def call(self, session: tuple[str, str], tool: str, **arguments: Any) -> bytes:
+        """Return a call of a tool."""
+        return self.request("tools/call", *session, name=tool, arguments=arguments)
+
+
+def held(bridge: Bridge, number: int) -> Iterator[bytes]:
+    yield b"POST /mcp HTTP/1.1\r\nX-Long: "
+
+
+def bodies_without_token(bridge: Bridge, number: int) -> Iterator[bytes]:
+    yield bridge.head(2**40)
+    yield from _body(2**16)
+
+
+def chunks_without_token(bridge: Bridge, number: int) -> Iterator[bytes]:
+    yield bridge.head("Transfer-Encoding: chunked")
+    while True:
+        yield b"1\r\nx\r\n" * 10_000
+
+
+def large_bodies(bridge: Bridge, number: int) -> Iterator[bytes]:
+    yield bridge.head(2**40, token=bridge.token)
+    yield from _body(2**16)
+
+
+def large_bodies_in_chunks(bridge: Bridge, number: int) -> Iterator[bytes]:
+    yield bridge.head("Transfer-Encoding: chunked", token=bridge.token)
+    while True:
+        yield b"1\r\nx\r\n" * 10_000
+
+
+def deep_json(bridge: Bridge, number: int) -> Iterator[bytes]:
+    body = b"[" * 3_000_000 if number % 2 else b'{"a":' * 600_000
+    while True:
+        yield bridge.head(len(body), token=bridge.token) + body
+
+
+def many_sessions(bridge: Bridge, number: int) -> Iterator[bytes]:
+    terms = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    about = {"clientInfo": {"name": "soak", "version": "1"}}
+    while True:
+        yield bridge.request("initialize", **terms, **about)
+
+
+def parallel_tools(bridge: Bridge, number: int) -> Iterator[bytes]:
+    session = bridge.opened()
+    while True:
+        yield bridge.call(session, "analyse", match="m", ply=0, seconds=60)
+        yield bridge.call(session, "new_match", game="connect_four", opponent="Nobody")
+        yield bridge.call(session, "rules", game="chess")
+
+
+BRIDGE_ATTACKS = [
+    *(held, bodies_without_token, chunks_without_token, large_bodies, large_bodies_in_chunks),
+    *(deep_json, many_sessions, parallel_tools),
+]
+
+
+@pytest.mark.parametrize("attack", BRIDGE_ATTACKS)
+def test_attacked_bridges_disturb_no_players_and_stay_small(
+    attack: Callable[[Bridge, int], Iterator[bytes]], tmp_path: Path
+) -> None:
+    need_packages("mcp")
+    database = f"sqlite:///{tmp_path}/playout.db"
+    token = new_account(database, "Ada")
+    (kept := tmp_path / "ada.token").write_text(token)
+    kept.chmod(0o600)
+    with attacked("--database", database, "--bots=1", "--bot=random") as under:
+        port = reserve_port()
+        web = f"http://{HOST}:{under.server.page}"
+        words = ("--host", HOST, "--port", f"{under.server.port}", "--web", web, "--name", "Ada")
+        command = [BRIDGE, "mcp", *words, "--token-file", str(kept), "--http", str(port)]
+        with subprocess.Popen(command) as process:
+            try:
+                bridge = Bridge(Place("bridge", port, process.pid, "", []), token)
+                wait_until(partial(_listens, port), "the bridge", seconds=120)
+                session, before_mb = bridge.opened(), bridge.place.memory_mb()
+                in_parallel(partial(_send, bridge.place, partial(attack, bridge), 200))
+                grown_mb = bridge.place.memory_mb() - before_mb
+                print(f"{attack.__name__}: {grown_mb:.0f} MB more")
+                with socket.create_connection((HOST, port), 60) as line:
+                    line.sendall(bridge.call(session, "list_games"))
+                    assert line.recv(2**16).startswith(b"HTTP/1.1 200")
+            finally:
+                process.kill()
+    under.require_honest_moves()
+    assert grown_mb < BRIDGE_MB
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((HOST, port), 5):
+        return True
+    return False

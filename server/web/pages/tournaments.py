@@ -115,6 +115,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         "tournaments.html",
         request.language,
         tournaments=tournaments,
+        benchmarks=source.benchmarks,
         running=Counter(room.record.tournament for room in source.hub.rooms.values()),
         progress=progress,
         unreadable=unreadable,
