@@ -49,7 +49,7 @@ NAMES = [f"Attacker{number}" for number in range(ACCOUNTS)]
 
 
 @dataclass
-class Place:
+class AttackedPort:
     """A port that takes requests: its process, an address that it answers, and those with PUT."""
 
     name: str
@@ -65,15 +65,17 @@ class Place:
 
 
 @dataclass
-class Sites:
+class AttackedSites:
     """The places of a server under attack, its folder, and the tokens of its accounts."""
 
     under: Attacked
     folder: Path
     tokens: dict[str, str]
-    places: list[Place]
+    places: list[AttackedPort]
 
-    def head(self, place: Place, method: str, path: str, *more: str, name: str = "") -> bytes:
+    def head(
+        self, place: AttackedPort, method: str, path: str, *more: str, name: str = ""
+    ) -> bytes:
         """Return the head of a request, with the token of an account if it has a name."""
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *more]
         if name:
@@ -108,7 +110,7 @@ def child(server: int, module: str) -> int:
 
 
 @contextlib.contextmanager
-def sites(folder: Path) -> Iterator[Sites]:
+def sites(folder: Path) -> Iterator[AttackedSites]:
     """Run a server with a competition and a laboratory, and the honest players."""
     require_sandbox()
     more = f"submission_mb = {UPLOAD_MB}\nsubmissions_per_day = 3"
@@ -128,28 +130,30 @@ def sites(folder: Path) -> Iterator[Sites]:
         server = under.server
 
         places = [
-            Place(
+            AttackedPort(
                 "competitions",
                 ports[0],
                 child(server.pid, "playout.competition.host"),
                 "/cup/state",
                 puts_of(site, NAME="cup", FILE="b.tar.gz", ACTION="retry", VALUE="1"),
             ),
-            Place(
+            AttackedPort(
                 "laboratory",
                 ports[1],
                 child(server.pid, "playout.laboratory.queue_host"),
                 "/api/queue",
                 puts_of(queue_site, FILE="t.tar.gz"),
             ),
-            Place("pages", server.page, server.pid, "/matches", ["/matches", "/api/matches"]),
+            AttackedPort(
+                "pages", server.page, server.pid, "/matches", ["/matches", "/api/matches"]
+            ),
         ]
         for place in places:
             wait_until(partial(answers, place), place.name)
-        yield Sites(under, folder, tokens, places)
+        yield AttackedSites(under, folder, tokens, places)
 
 
-def answers(place: Place) -> bool:
+def answers(place: AttackedPort) -> bool:
     """Return whether a place shows its page."""
     try:
         return ask(place.port, "GET", place.page[1:])[0] == 200
@@ -160,7 +164,9 @@ def answers(place: Place) -> bool:
 # Attacks: each yields what is sent on a connection, by its number.
 
 
-def _send(place: Place, chunks: Callable[[int], Iterator[bytes]], lines: int = LINES) -> None:
+def _send(
+    place: AttackedPort, chunks: Callable[[int], Iterator[bytes]], lines: int = LINES
+) -> None:
     """Keep connections open; each sends what `chunks` yields for its number, as fast as it may."""
     end = time.monotonic() + ATTACK_S
     numbers = itertools.count()
@@ -192,67 +198,69 @@ def _body(blocks: int) -> Iterator[bytes]:
     return itertools.repeat(block, blocks)
 
 
-def large(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def large(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     name, path = NAMES[number % ACCOUNTS], place.puts[number % len(place.puts)]
     length = UPLOAD_MB * 2**20
     yield under.head(place, "PUT", path, f"Content-Length: {length}", name=name)
     yield from _body(length >> 16)
 
 
-def of_strangers(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def of_strangers(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     path = place.puts[number % len(place.puts)]
     yield under.head(place, "PUT", path, f"Content-Length: {2**40}")
     yield from _body(2**16)
 
 
-def too_large(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def too_large(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     name, path = NAMES[number % ACCOUNTS], place.puts[number % len(place.puts)]
     yield under.head(place, "PUT", path, f"Content-Length: {2**40}", name=name)
     yield from _body(2**16)
 
 
-def slow(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def slow(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     name, path = NAMES[number % ACCOUNTS], place.puts[number % len(place.puts)]
     yield under.head(place, "PUT", path, "Content-Length: 1000000", name=name)
     while True:
         yield b"x"
 
 
-def in_small_chunks(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def in_small_chunks(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     name, path = NAMES[number % ACCOUNTS], place.puts[number % len(place.puts)]
     yield under.head(place, "PUT", path, "Transfer-Encoding: chunked", name=name)
     while True:
         yield b"1\r\nx\r\n" * 10_000
 
 
-def in_small_chunks_of_strangers(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def in_small_chunks_of_strangers(
+    under: AttackedSites, place: AttackedPort, number: int
+) -> Iterator[bytes]:
     path = place.puts[number % len(place.puts)]
     yield under.head(place, "POST", path, "Transfer-Encoding: chunked")
     while True:
         yield b"1\r\nx\r\n" * 10_000
 
 
-def left(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def left(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     name, path = NAMES[number % ACCOUNTS], place.puts[number % len(place.puts)]
     yield under.head(place, "PUT", path, "Content-Length: 2000000", name=name)
     yield from _body(16)
     raise ConnectionError
 
 
-def wrong_tokens(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def wrong_tokens(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     path = place.puts[number % len(place.puts)]
     for attempt in itertools.count():
         wrong = basic("Ada", f"{number}-{attempt}")
         yield under.head(place, "PUT", path, "Content-Length: 1", f"Authorization: {wrong}") + b"x"
 
 
-def long_heads(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def long_heads(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     for path in itertools.cycle(place.puts):
         many = (f"X{each}: y" for each in range(400))
         yield under.head(place, "PUT", path, "Content-Length: 0", *many)
 
 
-def small(under: Sites, place: Place, number: int) -> Iterator[bytes]:
+def small(under: AttackedSites, place: AttackedPort, number: int) -> Iterator[bytes]:
     name = NAMES[number % ACCOUNTS]
     for path in itertools.cycle(place.puts):
         yield under.head(place, "PUT", path, "Content-Length: 1", name=name) + b"x"
@@ -266,13 +274,13 @@ ATTACKS = [
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_bodies_disturb_neither_players_nor_authors(
-    attack: Callable[[Sites, Place, int], Iterator[bytes]], tmp_path: Path
+    attack: Callable[[AttackedSites, AttackedPort, int], Iterator[bytes]], tmp_path: Path
 ) -> None:
     with sites(tmp_path) as under:
         stored = under.stored_bytes()
         before_mb = [each.memory_mb() for each in under.places]
         works = [partial(_send, place, partial(attack, under, place)) for place in under.places]
-        asked = [Visitor(under, place) for place in under.places]
+        asked = [SiteVisitor(under, place) for place in under.places]
         in_parallel(*works, *(each.run for each in asked))
         grown_mb = max(
             each.memory_mb() - before for each, before in zip(under.places, before_mb, strict=True)
@@ -288,11 +296,11 @@ def test_bodies_disturb_neither_players_nor_authors(
 
 
 @dataclass
-class Visitor:
+class SiteVisitor:
     """An honest visitor of a site, who writes what each answer took to a file."""
 
-    under: Sites
-    place: Place
+    under: AttackedSites
+    place: AttackedPort
 
     @property
     def file(self) -> Path:
@@ -329,10 +337,10 @@ ACCEPT = ("Content-Type: application/json", "Accept: application/json, text/even
 
 
 @dataclass
-class Bridge:
+class AttackedBridge:
     """A bridge of Ada, and the head of requests with her token."""
 
-    place: Place
+    place: AttackedPort
     token: str
 
     def head(self, length: int | str, *more: str, token: str = "") -> bytes:
@@ -363,46 +371,40 @@ class Bridge:
         return self.request("tools/call", *session, name=tool, arguments=arguments)
 
 
-def held(bridge: Bridge, number: int) -> Iterator[bytes]:
+def held(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     yield b"POST /mcp HTTP/1.1\r\nX-Long: "
 
 
-def bodies_without_token(bridge: Bridge, number: int) -> Iterator[bytes]:
+def bodies_without_token(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     yield bridge.head(2**40)
     yield from _body(2**16)
 
 
-def chunks_without_token(bridge: Bridge, number: int) -> Iterator[bytes]:
+def chunks_without_token(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     yield bridge.head("Transfer-Encoding: chunked")
     while True:
         yield b"1\r\nx\r\n" * 10_000
 
 
-def large_bodies(bridge: Bridge, number: int) -> Iterator[bytes]:
+def large_bodies(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     yield bridge.head(2**40, token=bridge.token)
     yield from _body(2**16)
 
 
-def large_bodies_in_chunks(bridge: Bridge, number: int) -> Iterator[bytes]:
-    yield bridge.head("Transfer-Encoding: chunked", token=bridge.token)
-    while True:
-        yield b"1\r\nx\r\n" * 10_000
-
-
-def deep_json(bridge: Bridge, number: int) -> Iterator[bytes]:
+def deep_json(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     body = b"[" * 3_000_000 if number % 2 else b'{"a":' * 600_000
     while True:
         yield bridge.head(len(body), token=bridge.token) + body
 
 
-def many_sessions(bridge: Bridge, number: int) -> Iterator[bytes]:
+def many_sessions(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     terms = {"protocolVersion": "2025-06-18", "capabilities": {}}
     about = {"clientInfo": {"name": "soak", "version": "1"}}
     while True:
         yield bridge.request("initialize", **terms, **about)
 
 
-def parallel_tools(bridge: Bridge, number: int) -> Iterator[bytes]:
+def parallel_tools(bridge: AttackedBridge, number: int) -> Iterator[bytes]:
     session = bridge.opened()
     while True:
         yield bridge.call(session, "analyse", match="m", ply=0, seconds=60)
@@ -411,14 +413,14 @@ def parallel_tools(bridge: Bridge, number: int) -> Iterator[bytes]:
 
 
 BRIDGE_ATTACKS = [
-    *(held, bodies_without_token, chunks_without_token, large_bodies, large_bodies_in_chunks),
+    *(held, bodies_without_token, chunks_without_token, large_bodies),
     *(deep_json, many_sessions, parallel_tools),
 ]
 
 
 @pytest.mark.parametrize("attack", BRIDGE_ATTACKS)
 def test_attacked_bridges_disturb_no_players_and_stay_small(
-    attack: Callable[[Bridge, int], Iterator[bytes]], tmp_path: Path
+    attack: Callable[[AttackedBridge, int], Iterator[bytes]], tmp_path: Path
 ) -> None:
     need_packages("mcp")
     database = f"sqlite:///{tmp_path}/playout.db"
@@ -432,7 +434,7 @@ def test_attacked_bridges_disturb_no_players_and_stay_small(
         command = [BRIDGE, "mcp", *words, "--token-file", str(kept), "--http", str(port)]
         with subprocess.Popen(command) as process:
             try:
-                bridge = Bridge(Place("bridge", port, process.pid, "", []), token)
+                bridge = AttackedBridge(AttackedPort("bridge", port, process.pid, "", []), token)
                 wait_until(partial(_listens, port), "the bridge", seconds=120)
                 session, before_mb = bridge.opened(), bridge.place.memory_mb()
                 in_parallel(partial(_send, bridge.place, partial(attack, bridge), 200))
