@@ -331,8 +331,8 @@ class SiteVisitor:
 
 # MCP over HTTP: a bridge is a client of the server, and itself takes bodies.
 
-#: What a bridge may hold more during an attack.
-BRIDGE_MB = 150
+#: What a bridge may hold more during an attack: each of 200 bodies with the token has up to 3 MB.
+BRIDGE_MB = 700
 ACCEPT = ("Content-Type: application/json", "Accept: application/json, text/event-stream")
 
 
