@@ -258,6 +258,7 @@ class Runner:
         if (most := self._request.at_once) and most < spec.concurrency:
             event = structs.replace(event, spec=replace(spec, concurrency=most))
         self._entrants = self._entrants_of(event, calls)
+        self._reactor.callLater(0, self._poll)  # starts them
 
     def _changed(self, began: TournamentSpec) -> str | None:
         """Return why a tournament is not resumed: the entrants with another version, or None."""
