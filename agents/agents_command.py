@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from playout.commands import durable_files, interrupts
 from playout.commands.durable_files import why_not_written
 from playout.commands.options import OptionGroup
 from playout.commands.progress import INTERVAL_S, doing, say
-from playout.commands.text import plain, printable
+from playout.commands.text import plain, printable, utc
 from playout.games import IllegalAction
 
 EPILOG = """
@@ -57,6 +58,9 @@ stored answers are not paid again. Ctrl-C waits for the answers of running reque
 paid already; a second Ctrl-C does not.
 """
 
+#: Seconds between reports of a running benchmark, and the least pause in durations of the last one.
+_REPORTS_S, _REPORTS_PAUSE = 10.0, 10.0
+
 _file = click.argument(
     "path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False, exists=True)
 )
@@ -88,20 +92,35 @@ def run(path: Path, output: Path | None) -> None:
         except ModelUnusable as error:
             raise click.UsageError(str(error)) from error
         arena = Arena(benchmark, journal, clients)
-        code = _played(arena, list(clients.values()))
+
+        def write() -> None:
+            progress = f"{arena.progress()}, at {utc(time.time()):%Y-%m-%d %H:%M:%S} UTC"
+            BenchmarkReport.of(benchmark, journal, progress=progress).write(folder)
+
+        try:
+            code = _played(arena, list(clients.values()), write)
+        finally:
+            _close(clients.values())
         _finish(benchmark, journal, folder, arena.reason)
     sys.exit(code)
 
 
-def _played(arena: Arena, clients: list[ModelClient]) -> int:
-    """Play until the end, or until it is interrupted; return the exit code."""
-    interrupted = False
+def _played(arena: Arena, clients: list[ModelClient], write: Callable[[], object]) -> int:
+    """Play until the end, or until it is interrupted; return the exit code.
+
+    `write` writes the reports so far. Raises what it raises.
+    """
+    interrupted, write_at = False, 0.0
     arena.start()
     while not arena.ended.is_set():
         try:
             with interrupts.as_exception():
                 while not arena.ended.wait(INTERVAL_S):
                     say(plain(arena.progress()))
+                    if (began := time.monotonic()) >= write_at:
+                        write()
+                        pause_s = _REPORTS_PAUSE * (time.monotonic() - began)
+                        write_at = time.monotonic() + max(_REPORTS_S, pause_s)
         except KeyboardInterrupt:
             if interrupted:
                 _close(clients)
@@ -109,13 +128,12 @@ def _played(arena: Arena, clients: list[ModelClient]) -> int:
             interrupted = True
             arena.stop("interrupted")
             say("Interrupted: waiting for running requests; Ctrl-C again does not wait")
-    _close(clients)
     if arena.reason and not interrupted:
         click.echo(printable(f"Stopped: {arena.reason}. The same command goes on."), err=True)
     return 130 if interrupted else int(bool(arena.reason))
 
 
-def _close(clients: list[ModelClient]) -> None:
+def _close(clients: Iterable[ModelClient]) -> None:
     for each in clients:
         each.close()
 
@@ -143,14 +161,13 @@ def _opened(path: Path, output: Path | None) -> Iterator[tuple[Benchmark, Benchm
             yield benchmark, journal, folder
     except OSError as error:
         raise click.ClickException(f"{folder}: {why_not_written(error)}") from error
+    except IllegalAction as error:
+        raise click.ClickException(f"journal: {error}") from error
 
 
 def _finish(benchmark: Benchmark, journal: BenchmarkJournal, folder: Path, reason: str) -> None:
     with doing("Writing the report"):
         found = BenchmarkReport.of(benchmark, journal, reason)
-        try:
-            paths = found.write(folder)
-        except IllegalAction as error:
-            raise click.ClickException(f"journal: {error}") from error
+        paths = found.write(folder)
     click.echo(printable(found.text()))
     click.echo(f"\nReports: {', '.join(map(str, paths))}")

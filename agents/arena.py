@@ -1,8 +1,9 @@
 """Plays the matches of a benchmark in threads, and stores each step in its journal.
 
 Each model has as many threads as requests at a time; another one plays the matches between players
-of Playout. A thread takes the next pair of its model's contests: two in each, then those against
-the opponents nearest in rating, which tell most, until the rating is certain enough.
+of Playout. A model is first asked for its moves in solved positions. Then a thread takes the next
+pair of its model's contests: of that with the fewest pairs or, with `certain`, after two of each,
+of that against the nearest opponent, which tells most, until the rating is certain enough.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ import contextlib
 import random
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import structs
 
 from playout import players
-from playout.agents.benchmark_file import Benchmark, BenchmarkContestant, Contest, ModelConfig
+from playout.agents.benchmark_file import (
+    Benchmark,
+    BenchmarkContestant,
+    Contest,
+    ModelConfig,
+    Question,
+)
 from playout.agents.journal import (
     BenchmarkJournal,
     EndedMatch,
@@ -57,6 +64,7 @@ class _Asked(NamedTuple):
 
     who: BenchmarkContestant
     game: GameVariant
+    is_held_out: bool = False
 
 
 class _Gate:
@@ -105,6 +113,10 @@ class Arena:
         self._taken: dict[str, set[int]] = {
             each.digest: self._played(each) for each in self.contests
         }
+        self._questions: dict[str, deque[Question]] = {}
+        for question in benchmark.questions:
+            assert question.who.model
+            self._questions.setdefault(question.who.model.name, deque()).append(question)
         self._threads = 0
 
     def _played(self, contest: Contest) -> set[int]:
@@ -134,6 +146,8 @@ class Arena:
         answers = sum(len(each.answers) for each in list(self._journal.matches.values()))
         parts = [f"{done} of at most {sum(each.pairs for each in self.contests)} pairs"]
         parts.append(f"{answers} answers, {self.requests} requests running")
+        if left := sum(map(len, self._questions.values())):
+            parts.append(f"{left} solved positions left")
         if any(each.prompt_price or each.completion_price for each in self._benchmark.models):
             limit = "" if self._benchmark.cost is None else f" of {self._benchmark.cost:g}"
             parts.append(f"cost {self._journal.cost:.4g}{limit}")
@@ -143,6 +157,8 @@ class Arena:
 
     def _work(self, owner: str) -> None:
         try:
+            while question := self._next_question(owner):
+                self._ask(question)
             while not self._stopping.is_set() and (found := self.next_pair(owner)):
                 self._play_pair(*found)
         except (_Stopped, Cancelled):
@@ -156,6 +172,24 @@ class Arena:
                 self._threads -= 1
                 if not self._threads:
                     self.ended.set()
+
+    def _next_question(self, owner: str) -> Question | None:
+        """Take the next solved position of a model; None if there is no other."""
+        with self._changed:
+            left = self._questions.get(owner)
+            return left.popleft() if left else None
+
+    def _ask(self, question: Question) -> None:
+        """Ask a model for its move in a solved position, unless its answer is stored."""
+        who, game, position = question.who, question.game, question.solved.position
+        if question.id not in self._journal.matches:
+            players = (who.name, "")
+            self._journal.add(StartedMatch(question.id, question.id, 0, str(game), players, ()))
+        record = self._journal.matches[question.id]
+        if not record.answers:
+            self._require_running()
+            asked = _Asked(who, game, question.is_held_out)
+            self._asked(record, position, asked, [_prompt(position, asked)])
 
     def next_pair(self, owner: str) -> tuple[Contest, int] | None:
         """Take the next pair of a model, or of players with ""; None if there is no other."""
@@ -179,19 +213,15 @@ class Arena:
             if str(each.game) == game and (each.two[0].model or _NOBODY).name == owner
         ]
         open_ = [(float(begun), each) for begun, each in mine if begun < each.pairs]
-        if not owner or any(begun < _FIRST for begun, _ in open_):
+        if not (owner and self._benchmark.certain) or any(begun < _FIRST for begun, _ in open_):
             return open_
         matches = list(ended(self._journal, self.contests, game))
         terms, ratings = self._benchmark, fitted(self._benchmark, matches)
         found = []
         for _, each in open_:
             one, other = (who.name for who in each.two)
-            near = [
-                place(terms, matches, ratings, who.name)
-                for who in each.two
-                if who.model and terms.certain
-            ]
-            if not near or not all(at and at[1].error <= terms.certain for at in near):
+            near = [place(terms, matches, ratings, who.name) for who in each.two if who.model]
+            if not all(at and at[1].error <= terms.certain for at in near):
                 found.append((_FIRST + abs(ratings[one].elo - ratings[other].elo), each))
         return found
 
@@ -259,7 +289,7 @@ class Arena:
     ) -> tuple[int, str]:
         """Return the move of a model, or with a fault why it forfeits the match."""
         while len(failed := record.failed(position.ply)) <= self._benchmark.retries:
-            messages = [{"role": "user", "content": prompt(position, asked.who.form, asked.game)}]
+            messages = [_prompt(position, asked)]
             for each in failed:
                 messages += correction(each.answer.content, each.answer.fault)
             action = self._asked(record, position, asked, messages)
@@ -280,7 +310,8 @@ class Arena:
         # A token has at least one byte.
         most = model.cost(len(str(messages).encode()), terms.tokens)
         place = (record.started.match, position.ply, len(record.failed(position.ply)))
-        request = SentRequest(*place, self._journal.prompt(messages), most)
+        prompted = self._journal.prompt(messages, is_held_out=asked.is_held_out)
+        request = SentRequest(*place, prompted, most)
         with self._turn(model, request):
             said, seconds = self._said(
                 model, ModelRequest(request.id, messages, terms.tokens, terms.seconds), request
@@ -294,6 +325,8 @@ class Arena:
             cost = most
             if said.prompt_tokens is not None and said.completion_tokens is not None:
                 cost = model.cost(said.prompt_tokens, said.completion_tokens)
+            if asked.is_held_out:
+                said = structs.replace(said, content="", fault=said.fault and "held out")
             seat = position.to_move
             self._journal.add(StoredAnswer(request, seat, said, action, seconds, cost))
         return action
@@ -301,17 +334,14 @@ class Arena:
     @contextlib.contextmanager
     def _turn(self, model: ModelConfig, request: SentRequest) -> Iterator[None]:
         """Wait for the limits of a model and for the budget; store the request."""
-        gate, limit = self._gates[model.name], self._benchmark.cost
+        gate = self._gates[model.name]
         with gate.places:
             self._wait(gate.delay_s())
             with self._changed:
-                while limit is not None and self._journal.committed + request.cost > limit:
-                    if not self.requests:
-                        self.stop(f"the budget of {limit:g} allows no further request")
+                while self.requests and self._is_beyond_budget(request):
                     self._require_running()
                     self._changed.wait()
-                self._require_running()
-                self._journal.add(request)
+                self._pay(request)
                 self.requests += 1
             try:
                 yield
@@ -333,17 +363,20 @@ class Arena:
                     raise ModelUnusable(f"{error} ({failures} times in a row)") from error
                 self._wait(max(error.wait_s, _BACK_OFF.wait_s(failures)))
                 if error.was_sent:
-                    self._pay_again(sent)
+                    with self._changed:
+                        self._pay(sent)
         raise AssertionError("the last failure is raised")
 
-    def _pay_again(self, request: SentRequest) -> None:
-        """Count the cost of a request whose answer is lost, before it is sent again."""
+    def _is_beyond_budget(self, request: SentRequest) -> bool:
         limit = self._benchmark.cost
-        with self._changed:
-            if limit is not None and self._journal.committed + request.cost > limit:
-                self.stop(f"the budget of {limit:g} allows no further request")
-            self._require_running()
-            self._journal.add(request)
+        return limit is not None and self._journal.committed + request.cost > limit
+
+    def _pay(self, request: SentRequest) -> None:
+        """Store a request, also one that is sent again as its answer is lost, within the budget."""
+        if self._is_beyond_budget(request):
+            self.stop(f"the budget of {self._benchmark.cost:g} allows no further request")
+        self._require_running()
+        self._journal.add(request)
 
     def _wait(self, seconds: float) -> None:
         self._stopping.wait(seconds)
@@ -352,6 +385,10 @@ class Arena:
     def _require_running(self) -> None:
         if self._stopping.is_set():
             raise _Stopped
+
+
+def _prompt(position: Position, asked: _Asked) -> dict[str, str]:
+    return {"role": "user", "content": prompt(position, asked.who.form, asked.game)}
 
 
 #: The owner of contests between players.

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import itertools
 import json
+import random
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ import click
 
 from playout import players
 from playout.agents.prompts import BOARDS, PromptForm
+from playout.agents.solved_positions import SolvedEntry, SolvedPosition, entries
 from playout.agents.variants import GameVariant, known, opening, variant
 from playout.commands import toml_table
 from playout.commands.options import registered
@@ -101,12 +103,27 @@ class Contest:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A solved position in which a model is asked once for a move; `id` names the match.
+
+    The prompt and the answer of a position that `is_held_out` are neither stored nor shown.
+    """
+
+    game: GameVariant
+    who: BenchmarkContestant
+    solved: SolvedPosition
+    is_held_out: bool
+    id: str
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """A benchmark. `pairs` is the maximum for each contest, `calibration` that between players.
 
     Further attempts at a move after a fault are `retries`; `seconds` and `tokens` limit an answer,
     `cost` is the budget. A model has no more pairs in a game once its rating relative to the
-    nearest opponent is known to ±`certain` Elo. Each game has that many `variants`.
+    nearest opponent is known to ±`certain` Elo. Each game has that many `variants`. Each model gets
+    up to that many `solved` positions of each known game, half of which are held out.
     """
 
     name: str
@@ -120,6 +137,7 @@ class Benchmark:
     seed: int = 1
     variants: int = 0
     certain: float = 0.0
+    solved: int = 40
     retries: int = 2
     seconds: float = 60.0
     tokens: int = 2000
@@ -176,9 +194,30 @@ class Benchmark:
     ) -> Contest:
         both = tuple(each.definition for each in two)
         terms = (self.retries, self.seconds, self.tokens) if any(each.model for each in two) else ()
-        told = repr((game.definition, both, self.plies, self.seed, terms))
-        digest = hashlib.sha256(told.encode()).hexdigest()[:12]
-        return Contest(game, two, pairs, digest)
+        told = (game.definition, both, self.plies, self.seed, terms)
+        return Contest(game, two, pairs, _digest(told))
+
+    @functools.cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """The solved positions of the known games, for each model: each second one is held out."""
+        return tuple(
+            Question(known(game), who, entry.of(game), bool(place % 2), _digest(told))
+            for game in self.games
+            for place, entry in enumerate(self._chosen(game))
+            for who in self.contestants
+            for told in [(str(game), who.definition, self.seconds, self.tokens, entry)]
+        )
+
+    def _chosen(self, game: Game) -> Iterator[SolvedEntry]:
+        """Yield solved positions of a game; whether one is held out depends on no seed."""
+        stored = entries().get(str(game), [])
+        drawn = random.Random(self.seed)
+        halves = [drawn.sample(half, len(half)) for half in (stored[::2], stored[1::2])]
+        return itertools.islice(itertools.chain(*zip(*halves, strict=False)), self.solved)
+
+
+def _digest(told: object) -> str:
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
 
 
 def _for_json(value: object) -> dict[str, object]:
@@ -199,6 +238,7 @@ KEYS: Mapping[str, Check[Any]] = {
     "seed": toml_table.whole(0, 2**53 - 1),
     "variants": toml_table.whole(0, 100),
     "certain": toml_table.number(0, 1000),
+    "solved": toml_table.whole(0, 1000),
     "retries": toml_table.whole(0, 100),
     "seconds": toml_table.number(0.1, 86_400),
     "tokens": toml_table.whole(1, 10_000_000),

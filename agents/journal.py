@@ -138,10 +138,10 @@ class BenchmarkJournal:
             durable_files.append(self._file, record, durable=durable)
             self._note(record)
 
-    def prompt(self, messages: Messages) -> str:
-        """Return the hash of messages, which are stored if they are new."""
+    def prompt(self, messages: Messages, *, is_held_out: bool = False) -> str:
+        """Return the hash of messages, which are stored if they are new and not held out."""
         found = hashlib.sha256(msgspec.json.encode(messages)).hexdigest()[:16]
-        if found not in self._prompts:
+        if not (is_held_out or found in self._prompts):
             self.add(PromptText(found, messages))
         return found
 

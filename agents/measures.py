@@ -6,6 +6,7 @@ the error of a rating includes the errors of the opponents' ratings.
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from playout.agents.benchmark_file import Benchmark, BenchmarkContestant, Contest
+from playout.agents.benchmark_file import Benchmark, BenchmarkContestant, Contest, Question
 from playout.agents.journal import BenchmarkJournal, MatchRecord, StoredAnswer
 from playout.ratings.bradley_terry import Outcomes, rate
 from playout.ratings.evidence import Share, Z
@@ -120,7 +121,9 @@ class Measured(Struct, frozen=True, kw_only=True):
     `illegal_first` is the share of moves whose first answer was no legal move, `illegal_last` that
     of moves after which the match was forfeited. `tokens` and `seconds` are means for a move, with
     all attempts; `cost` is that of all `moves`. `drop` is the Elo of the known games less that of
-    their variants, relative to the opponent that is nearest in the known game. None is unknown.
+    their variants, relative to the opponent that is nearest in the known game. `kept` is the share
+    of solved positions in which the move keeps the value, `kept_held_out` that of those held out.
+    None is unknown.
     """
 
     name: str
@@ -137,6 +140,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     nearest: str
     lead: Estimated | None
     drop: Estimated | None
+    kept: Estimated | None
+    kept_held_out: Estimated | None
     illegal_first: Estimated | None
     illegal_last: Estimated | None
     tokens: Estimated | None
@@ -160,6 +165,11 @@ def measured(
     }
     usual = [str(each) for each in benchmark.games]
     rows = [[game] for game in games]
+    answers = [
+        (question, record.answers[0])
+        for question in benchmark.questions
+        if (record := journal.matches.get(question.id)) and record.answers
+    ]
     found = []
     for each in (*benchmark.contestants, *benchmark.anchors):
         for row in rows if len(usual) == 1 else [usual, *rows]:
@@ -168,7 +178,8 @@ def measured(
             game = row[0] if len(row) == 1 else ""
             near = place(benchmark, matches, fits[game][0], each.name) if game else None
             fall = _drop(benchmark, played, fits, row, each)
-            found.append(_measure(each, game, matches, elos, near, fall))
+            asked = [(q, a) for q, a in answers if q.who == each and str(q.game) in row]
+            found.append(_measure(each, game, matches, elos, near, fall, asked))
     return found
 
 
@@ -205,6 +216,7 @@ def _measure(
     elos: Sequence[Fitted],
     near: tuple[str, Fitted] | None,
     fall: Fitted | None,
+    asked: Sequence[tuple[Question, StoredAnswer]],
 ) -> Measured:
     counts = dict.fromkeys(("won", "tied", "lost", "forfeits", "gifts"), 0)
     moves: dict[tuple[str, int], list[StoredAnswer]] = {}
@@ -232,12 +244,25 @@ def _measure(
         nearest=near[0] if near else "",
         lead=Estimated.elo(near[1], matches) if near else None,
         drop=Estimated.elo(fall, matches) if fall else None,
+        kept=_kept(asked, held_out=False),
+        kept_held_out=_kept(asked, held_out=True),
         illegal_first=Estimated.share([each[0].action < 0 for each in attempts]),
         illegal_last=Estimated.share([each[-1].action < 0 for each in attempts]),
         tokens=Estimated.mean(used) if len(used) == len(attempts) else None,
         seconds=Estimated.mean([sum(a.seconds for a in each) for each in attempts]),
-        cost=sum(a.cost for each in attempts for a in each),
+        cost=sum(a.cost for a in (*itertools.chain(*attempts), *(a for _, a in asked))),
         moves=len(attempts),
+    )
+
+
+def _kept(asked: Iterable[tuple[Question, StoredAnswer]], *, held_out: bool) -> Estimated | None:
+    """Return the share of positions whose value was kept; an illegal move keeps none."""
+    return Estimated.share(
+        [
+            question.solved.kept_by(answer.action)
+            for question, answer in asked
+            if question.is_held_out == held_out
+        ]
     )
 
 

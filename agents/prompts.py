@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from playout import games
-from playout.agents.variants import GameVariant, Notation
+from playout.agents.variants import USUAL, GameVariant, Notation
 from playout.commands.text import beginning
 from playout.games import BoardView, IllegalAction, Position
 from playout.games.core.view import cell_text
@@ -16,7 +16,8 @@ from playout.games.core.view import cell_text
 #: The messages of a request, in the form of OpenAI's chat completions.
 Messages = list[dict[str, str]]
 #: How a board is written.
-BOARDS = ("text", "coordinates", "json")
+BOARDS = ("text", "coordinates", "fen", "json")
+_EMPTY = re.compile(r"\.+")
 #: The marker of the move in a line of an answer, and the characters around a move, of Markdown.
 _MOVE, _MARKS = re.compile(r"\W{0,9}MOVE\W{0,3}:(.*)", re.IGNORECASE), " \t*`\"'."
 #: Maximum number of characters of a move, and of an answer that is quoted to its model.
@@ -46,9 +47,9 @@ def prompt(position: Position, form: PromptForm, played: GameVariant) -> str:
     parts = [
         f"You are player {player} in a match of {games.title(str(game))}.",
         f"Rules: {played.rules()}",
-        f"Position, with player {player} to move:\n{_board(view, form, played.notation)}",
+        f"Position, with player {player} to move:\n{_board(position, view, form, played)}",
     ]
-    if form.history:
+    if form.history and position.states[0] == game.initial_state():
         parts.append(f"Moves so far: {', '.join(played.move_names(position)) or 'none'}")
     if form.legal:
         names = (played.name(position, action) for action in position.legal_actions)
@@ -61,7 +62,8 @@ def prompt(position: Position, form: PromptForm, played: GameVariant) -> str:
     return "\n\n".join(parts)
 
 
-def _board(view: BoardView, form: PromptForm, notation: Notation) -> str:
+def _board(position: Position, view: BoardView, form: PromptForm, played: GameVariant) -> str:
+    notation = played.notation
     if form.board == "text" or view.geometry == "text":
         parts = [notation.draw(view)]
     elif form.board == "json":
@@ -71,11 +73,37 @@ def _board(view: BoardView, form: PromptForm, notation: Notation) -> str:
         rows = [cells[row * view.columns :][: view.columns] for row in range(view.rows)]
         told = {"columns": view.column_labels, "row_names": view.row_labels, "rows": rows}
         parts = [json.dumps(told, ensure_ascii=False), view.note]
+    elif form.board == "fen" and (fen := _fen(position, view, played)):
+        parts = [fen, view.note]
     else:
         parts = [_coordinates(view, notation), view.note]
     if view.geometry != "text":
         parts.append(notation.legend(view))
     return "\n".join(filter(None, parts))
+
+
+def _fen(position: Position, view: BoardView, played: GameVariant) -> str:
+    """Return the rows from the top as FEN writes them, of chess the whole FEN.
+
+    The result is empty for boards whose cells have names of their own or more than one letter.
+    """
+    game, notation = position.game, played.notation
+    if str(game).partition("(")[0] == "chess" and notation is USUAL:
+        from playout.games.chess import Chess  # whose rules would be compiled for --help
+        from playout.games.chessboard.notation import text_of
+
+        assert isinstance(game, Chess)
+        begun = game.current_player(position.states[0]) - 1
+        return f"FEN: {text_of(position.state, game.first_number + (begun + position.ply) // 2)}"
+    cells = [notation.lettered(cell_text(view, view, place)) for place in range(len(view.cells))]
+    if view.geometry not in ("grid", "columns", "hex") or any(len(cell) != 1 for cell in cells):
+        return ""
+    ranks = ["".join(cells[row * view.columns :][: view.columns]) for row in range(view.rows)]
+    text = _EMPTY.sub(lambda empty: str(len(empty[0])), "/".join(ranks))
+    names = f"columns {' '.join(view.column_labels)}"
+    if any(view.row_labels):
+        names = f"rows {' '.join(view.row_labels)}, {names}"
+    return f"{text}\nRows from the top; a number is that many empty cells; {names}"
 
 
 def _coordinates(view: BoardView, notation: Notation) -> str:

@@ -5,6 +5,7 @@ Answers are texts of strangers: they are shown without control characters, and e
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,16 +26,20 @@ from playout.server.tournament.report.tables import TextTable
 from playout.server.tournament.report.writers import aligned, html_table, markdown, markdown_table
 
 #: The version of the report as JSON, which grows when fields change.
-JSON_VERSION = 2
+JSON_VERSION = 3
 #: The name of all games together.
 ALL = "all games"
 #: Characters of an answer, and moves, that an example shows.
 _SHOWN, _MOST_MOVES = 400, 200
+#: Seconds after which the page of a running benchmark loads itself again.
+_RELOAD_S = 30
 _MEASURES = (
     "elo",
     "elo_by_play",
     "lead",
     "drop",
+    "kept",
+    "kept_held_out",
     "illegal_first",
     "illegal_last",
     "tokens",
@@ -49,15 +54,20 @@ class BenchmarkReport:
     benchmark: Benchmark
     journal: BenchmarkJournal
     contests: Sequence[Contest]
-    #: Why it has not played all pairs; empty if it has.
+    #: Why it was stopped before all pairs were played; empty if it was not.
     reason: str
+    #: What is done of a running benchmark; empty for one that does not run.
+    progress: str
     measures: Sequence[Measured]
 
     @classmethod
-    def of(cls, benchmark: Benchmark, journal: BenchmarkJournal, reason: str) -> BenchmarkReport:
-        """Return the report of a benchmark, which was stopped for a reason."""
+    def of(
+        cls, benchmark: Benchmark, journal: BenchmarkJournal, reason: str = "", progress: str = ""
+    ) -> BenchmarkReport:
+        """Return the report of a benchmark that was stopped for a reason, or that still runs."""
         contests = list(benchmark.contests())
-        return cls(benchmark, journal, contests, reason, measured(benchmark, journal, contests))
+        found = measured(benchmark, journal, contests)
+        return cls(benchmark, journal, contests, reason, progress, found)
 
     def write(self, folder: Path) -> list[Path]:
         """Write the four files of the report; return their paths. Raises OSError."""
@@ -69,8 +79,8 @@ class BenchmarkReport:
     # What it tells.
 
     def tables(self) -> list[TextTable]:
-        """Return the tables of models, of games and of forfeits."""
-        found = [self._models(), self._games(), self._forfeits()]
+        """Return the tables of models, of games, of solved positions and of forfeits."""
+        found = [self._models(), self._games(), self._kept(), self._forfeits()]
         return [each for each in found if each.rows]
 
     @property
@@ -114,6 +124,25 @@ class BenchmarkReport:
         rows = [(each.name, *(elos[each.name, game] for game in games)) for each in self._ranked()]
         return TextTable("Elo by game", ("contestant", *games), rows, 1)
 
+    def _kept(self) -> TextTable:
+        head = ("model", "game", "value kept", "held out", "random moves")
+        by_game = {
+            game: [each for each in self.benchmark.questions if not game or str(each.game) == game]
+            for game in {each.game for each in self.measures}
+        }
+        rows: list[tuple[str, ...]] = [
+            (
+                each.name,
+                each.game or ALL,
+                _share(each.kept),
+                _share(each.kept_held_out),
+                f"{statistics.fmean(each.solved.chance for each in by_game[each.game]):.1%}",
+            )
+            for each in sorted(self.measures, key=lambda each: each.game)
+            if each.kept
+        ]
+        return TextTable("Solved positions", head, rows, 2)
+
     def _forfeits(self) -> TextTable:
         found = Counter[tuple[str, str]]()
         for match in self._matches():
@@ -148,8 +177,14 @@ class BenchmarkReport:
             f"after {counted(self.benchmark.retries, 'retry')}, which "
             "forfeits the match. A move without a choice is played without asking.",
             "Tokens and seconds are for a move, with all attempts.",
-            "Left out: the share of moves that keep the exact value of solved positions.",
         ]
+        if self.benchmark.questions:
+            notes.append(
+                "Value kept: the share of solved positions in which the only answer is a move that "
+                "keeps the win or the tie with best play; other moves lose it. Half of the "
+                "positions are held out: their prompts and answers are neither stored nor shown. "
+                "Random moves: the share that they would keep."
+            )
         variants = [each for each in self.benchmark.played if each.seed]
         for each in variants:
             notes.append(
@@ -172,14 +207,19 @@ class BenchmarkReport:
                 "or the connection ended before the answer: a provider without idempotent requests "
                 "may charge both."
             )
-        return [*notes, *([f"Stopped: {self.reason}"] if self.reason else [])]
+        return [*notes, *self._state()]
+
+    def _state(self) -> list[str]:
+        """Return why the benchmark was stopped, or what is done while it runs."""
+        told = {"Stopped": self.reason, "Running": self.progress}
+        return [f"{word}: {text}" for word, text in told.items() if text]
 
     # Formats.
 
     def text(self) -> str:
         """Return the tables as plain text."""
         parts = ["\n".join([each.title, *aligned(each)]) for each in self.tables()]
-        return "\n\n".join([*parts, *(f"Stopped: {self.reason}" for _ in self.reason[:1])])
+        return "\n\n".join([*parts, *self._state()])
 
     def markdown(self) -> str:
         """Return the tables and the notes as Markdown."""
@@ -195,6 +235,7 @@ class BenchmarkReport:
             "version": JSON_VERSION,
             "name": self.benchmark.name,
             "stopped": self.reason,
+            "running": self.progress,
             "cost": self.journal.cost,
             "measures": self.measures,
             "notes": self.notes(),
@@ -216,14 +257,14 @@ class BenchmarkReport:
 
     def html(self) -> str:
         """Return the whole page, which loads no other file."""
-        body = []
+        body = [f'<p class="headline">{shown(each)}</p>' for each in self._state()]
         for each in self.tables():
             written = self._heat_map(each) if each.title == "Elo by game" else html_table(each)
             body.append(section(each.title, written))
         examples = "\n".join(self._examples())
         notes = "".join(f"<li>{shown(each)}</li>" for each in self.notes())
         body += [section("Examples", examples), section("Notes", f"<ul>{notes}</ul>")]
-        return page(self.benchmark.name, body)
+        return page(self.benchmark.name, body, reload_s=_RELOAD_S if self.progress else 0)
 
     def _heat_map(self, table: TextTable) -> str:
         """Return the table of games, whose cells are darker for higher ratings."""

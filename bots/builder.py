@@ -214,12 +214,12 @@ class Builder:
             child.send(signal.SIGKILL)
             code = child.wait()
         self._log("\n".join(child.tail(50)))
-        if code and (why := self._machine_fault(stage, child, code, in_time=in_time)):
+        if not code:
+            return ""
+        if why := self._machine_fault(stage, child, code, in_time=in_time):
             raise MachineFault(f"the {stage} {why}")
         if not in_time:
             return f"has not ended after {limit_s:g} seconds"
-        if not code:
-            return ""
         return self._why_not_built(child) if stage == "build" else child.how_it_ended()
 
     def _why_not_built(self, child: Child) -> str:
@@ -241,7 +241,9 @@ class Builder:
         """Return the fault of this machine that ended a stage; empty if it may be the bot's."""
         if not self.has_room():
             return f"has met a full disk, {self._folder}"
-        if code == MACHINE_FAULT and stage == "unpack":
+        if stage == "unpack" and not in_time:  # its processor time has a limit of its own
+            return f"has not ended after {LONGEST_S[stage]:g} seconds"
+        if stage == "unpack" and code == MACHINE_FAULT:
             return "has met a fault of the disk or of the system"
         # The first process of a stage is a program of this machine, which nothing of a bot ends,
         # except a build without a sandbox.

@@ -19,8 +19,9 @@ import click
 MOST = 6000
 #: The lengths to which the lists of an answer are cut until it is short enough.
 _CUTS = (400, 200, 100, 50, 25, 12, 6, 3, 1)
-#: The maximum number of characters of a text, for each element that lists may have.
-_TEXT = 100
+#: The maximum number of characters of a text, and of keys of a map, for each element that lists
+#: may have.
+_TEXT, _KEYS = 100, 10
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,7 +60,7 @@ def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]
 
 
 def shortened(answer: T) -> T:
-    """Return an answer with its lists and texts cut until it has at most MOST characters."""
+    """Return an answer with its lists, maps and texts cut until it has at most MOST characters."""
     found, cuts = answer, iter(_CUTS)
     # The package `mcp` writes it with this indent.
     while len(json.dumps(found, ensure_ascii=False, indent=2)) > MOST and (most := next(cuts, 0)):
@@ -73,7 +74,10 @@ def _cut(value: Any, most: int) -> Any:
             limit = most * _TEXT
             return value if len(value) <= limit else f"{value[:limit]} ..."
         case dict():
-            return {key: _cut(each, most) for key, each in value.items()}
+            kept = list(value.items())[: most * _KEYS]
+            found = {key[:_TEXT]: _cut(each, most) for key, each in kept}
+            left_out = len(value) - len(found)
+            return found | ({"left_out": f"{left_out} more"} if left_out else {})
         case list() if len(value) > most:
             rest = f"{len(value) - most} more"
             more: Any = rest if isinstance(value[0], str) else {"left_out": rest}

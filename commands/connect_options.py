@@ -108,8 +108,7 @@ class _Call:
     def disconnected(self, reason: str) -> None:
         self.unreachable(reason)
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        text = f"There is no server at {server}: {reason}. Trying again for {patience_s:.0f} s ..."
+    def retrying(self, text: str) -> None:
         click.echo(plain(text), err=True)
 
     def unreachable(self, reason: str) -> None:

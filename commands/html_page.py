@@ -67,8 +67,11 @@ thead, tbody tr { background: var(--bg); }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(name: str, body: Iterable[str]) -> str:
-    """Return a page with a title and a body in HTML, which loads no other file."""
+def page(name: str, body: Iterable[str], *, reload_s: int = 0) -> str:
+    """Return a page with a title and a body in HTML, which loads no other file.
+
+    With `reload_s`, it loads itself again after that many seconds.
+    """
     title = shown(name)
     parts = [
         "<!DOCTYPE html>",
@@ -77,12 +80,15 @@ def page(name: str, body: Iterable[str]) -> str:
         '<meta charset="utf-8"/>',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+        *([f'<meta http-equiv="refresh" content="{reload_s}"/>'] if reload_s else []),
         f"<title>{title}</title>",
         f"<style>{_STYLE}</style>",
         "</head>",
         "<body>",
+        "<main>",
         f"<h1>{title}</h1>",
         *body,
+        "</main>",
         "</body>",
         "</html>",
     ]

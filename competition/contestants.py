@@ -236,7 +236,7 @@ class Operator:
         for each in asked.values():
             each.errback(SessionRefused("the connection to the server was lost"))
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+    def retrying(self, text: str) -> None:
         """Do nothing: the server is starting."""
 
     def unreachable(self, reason: str) -> None:
@@ -282,7 +282,7 @@ class AbortedSession:
     def disconnected(self, reason: str) -> None:
         """Do nothing: the connection is made again."""
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+    def retrying(self, text: str) -> None:
         """Do nothing: the server is busy."""
 
     def unreachable(self, reason: str) -> None:

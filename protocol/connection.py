@@ -59,11 +59,8 @@ class ServerListener(Protocol):
     def received(self, event: Event) -> None:
         """The server sent an event."""
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """The first attempt to connect failed; more follow for `patience_s` seconds at most.
-
-        `server` is its address, as `HOST:PORT`.
-        """
+    def retrying(self, text: str) -> None:
+        """The first attempt to connect failed, and more follow; `text` tells people."""
 
     def unreachable(self, reason: str) -> None:
         """No connection could be made in the time allowed. `close` is expected next."""
@@ -347,7 +344,10 @@ class ServerConnection:
             self._first_attempt_is_known = True
             host, port = self._address
             reason = failure.getErrorMessage().rstrip(".")
-            self._listener.retrying(f"{host}:{port}", reason, self._patience_s)
+            self._listener.retrying(
+                f"There is no server at {host}:{port}: {reason}. "
+                f"Trying again for {self._patience_s:g} s ..."
+            )
 
     def _ping(self, protocol: _Protocol) -> None:
         if protocol is self._protocol:

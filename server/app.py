@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from playout.protocol.endpoints import (
 from playout.protocol.tournament_spec import loads
 from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
+    CheckFile,
     CheckPassword,
     Effect,
     EndAnalysis,
@@ -47,6 +48,7 @@ from playout.server.core.effects import (
     RateLadder,
     StartAnalysis,
     StartBot,
+    StartOrganizer,
 )
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
@@ -55,7 +57,13 @@ from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.passwords import PasswordChecks
-from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
+from playout.server.net.player_processes import (
+    Analysts,
+    BotProcesses,
+    FileChecks,
+    Organizers,
+    PuzzleSearches,
+)
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.site_processes import (
@@ -112,10 +120,10 @@ class Settings:
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
     the files of competitions, whose pages are at `competition_http`. `lab`: the file of a queue of
-    tests, whose pages are at `lab_http`. `push`: the folder for notices
-    through push services, and `push_contact` the operator's address for these. `webhooks`: the
-    folder of the programs at the addresses `webhook`, which are told of events. `accounts`: those
-    that the server adds, or changes, before it listens.
+    tests, whose pages are at `lab_http`. `benchmark`: the folders of benchmarks of language models,
+    by name. `push`: the folder for notices through push services, and `push_contact` the operator's
+    address for these. `webhooks`: the folder of the programs at the addresses `webhook`, which are
+    told of events. `accounts`: those that the server adds, or changes, before it listens.
     """
 
     host: str | None
@@ -127,6 +135,7 @@ class Settings:
     http_proxied: bool
     http_name: tuple[str, ...]
     embed_on: tuple[str, ...]
+    benchmark: Mapping[str, Path]
     push: Path | None
     push_contact: str | None
     webhooks: Path | None
@@ -280,11 +289,14 @@ class _Server:
         hub, policy, settings = self._hub, self._hub.policy, self._settings
         analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
         reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
+        checks = FileChecks(reactor(), driver.caller(hub.file_checked))
+        reactor().addSystemEventTrigger("after", "shutdown", checks.close)
         carriers: dict[type[Effect], Callable[[Any], None]] = {
             RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start,
             StartAnalysis: analysts.start,
             EndAnalysis: analysts.end,
             CheckPassword: PasswordChecks(reactor(), driver.caller(hub.password_checked)).start,
+            CheckFile: checks.start,
         }
         if policy.bots:
             connections = TcpConnectionFactory(
@@ -297,7 +309,14 @@ class _Server:
                 driver.caller(hub.bot_starting),
             )
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
-            carriers |= {StartBot: bots.start, EndBot: bots.end}
+            ended, log_json = driver.caller(hub.organizer_ended), settings.log_json
+            organizers = Organizers(reactor(), bots.port, ended, log_json=log_json)
+            reactor().addSystemEventTrigger("after", "shutdown", organizers.close)
+            carriers |= {
+                StartBot: bots.start,
+                EndBot: bots.end,
+                StartOrganizer: organizers.start,
+            }
         if settings.competition:
             self._prepare_competitions(driver)
         if settings.lab:
@@ -417,7 +436,7 @@ class _Server:
         factory = make_site(
             self._driver.metrics,
             lambda: self._driver.fault,
-            handlers=pages(self._hub, archive, lookup, settings.embed_on),
+            handlers=pages(self._hub, archive, lookup, settings.embed_on, settings.benchmark),
             socket=sockets,
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,

@@ -272,13 +272,17 @@ class AgentSession:
 
     async def analysis(self, analysis: str, seconds: float) -> AnalysisUpdate:
         """Wait for the end of an analysis, and return its last update. Raises AgentError."""
+        latest = self._analyses.get
+        lost = AnalysisUpdate(analysis=analysis, over=True)
         try:
-            if await self.until(lambda: self._analyses[analysis].over, seconds):
-                return self._analyses[analysis]
-            self._connection.send(StopAnalysis(analysis=analysis))
-            raise AgentError("The analysis waits for others; try again later.")
+            if not await self.until(lambda: latest(analysis, lost).over, seconds):
+                self._connection.send(StopAnalysis(analysis=analysis))
+                raise AgentError("The analysis waits for others; try again later.")
+            if analysis not in self._analyses:
+                raise AgentError("The connection was lost; ask again.")
+            return self._analyses[analysis]
         finally:
-            del self._analyses[analysis]
+            self._analyses.pop(analysis, None)
 
     # The listener of the connection.
 
@@ -289,14 +293,15 @@ class AgentSession:
     def disconnected(self, reason: str) -> None:
         """Let pending requests fail; the connection is being made again."""
         self.welcome = None
+        self._analyses.clear()  # the server ends those of a lost connection
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(AgentError("The connection was lost; call state."))
         self._changed.set()
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+    def retrying(self, text: str) -> None:
         """Tell the operator that the server does not answer yet."""
-        self._warn(f"There is no server at {server}: {reason}. Trying for {patience_s:g} s ...")
+        self._warn(text)
 
     def unreachable(self, reason: str) -> None:
         """Tell the operator and the agent that the server cannot be reached."""
@@ -305,6 +310,7 @@ class AgentSession:
     def unusable(self, reason: str) -> None:
         """Note why no connection is possible."""
         self._problem, self.welcome = reason, None
+        self._analyses.clear()
         self._warn(reason)
         self._connection.close()
         self._changed.set()

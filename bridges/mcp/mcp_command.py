@@ -79,9 +79,9 @@ def command(
     """Let a language model play and write bots, through the Model Context Protocol (MCP).
 
     The agent gets the tools list_games, new_match, legal_moves, play, state, offer, answer_offer,
-    resign, rules, analyse, puzzles, ladders, tournaments, competition, hand_in, submissions and
-    laboratory. When the program that runs it closes the input, the bridge resigns running matches
-    and ends.
+    resign, rules, analyse, puzzles, ladders, tournaments, competition, hand_in, submissions,
+    laboratory, submit_candidate, test_status, stop_test and read_log. When the program that runs it
+    closes the input, the bridge resigns running matches and ends.
 
     With --http, agents send the token of the account in the header Authorization, after Bearer.
     """

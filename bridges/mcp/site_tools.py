@@ -49,6 +49,7 @@ Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size
 AnyGame = Annotated[str | None, Field(description="A game; without it, a list")]
 Page = Annotated[int, Field(ge=1, le=10_000, description="Page of a list")]
 Competition = Annotated[str, Field(description="The name of the competition")]
+Test = Annotated[int, Field(ge=1, description="The number of a test")]
 Wait = Annotated[float, Field(ge=0, le=300, description="Longest time to wait, in seconds")]
 
 
@@ -107,9 +108,7 @@ class SiteTools:
         The answer has its state, the stage and the reason, and the end of the log.
         """
         path = f"{quote(competition, safe='')}/submissions"
-        with tempfile.TemporaryDirectory(prefix="playout-agent-") as folder:
-            name, content = _packed(Path(folder), files)
-        sent = await self._ask(self._sites.competitions, f"{path}/{quote(name)}", content)
+        sent = await self._hand_in(self._sites.competitions, path, files)
         return await self.submissions(competition, sent["id"], wait_s)
 
     async def submissions(
@@ -126,26 +125,60 @@ class SiteTools:
         if number is None:
             listed: list[Described] = await self._ask(self._sites.competitions, path)
             return {"submissions": listed[-_ITEMS:], "of": len(listed)}
-        give_up_at = time.monotonic() + wait_s
-        while True:
-            found: Described = await self._ask(self._sites.competitions, f"{path}/{number}")
-            if found["ended_at"] is not None or time.monotonic() > give_up_at:
-                return found | {"log": _end_of(found["log"])}
-            await asyncio.sleep(_ASK_S)
+        found = await self._ended(self._sites.competitions, f"{path}/{number}", wait_s)
+        return found | {"log": _end_of(found["log"])}
 
-    async def laboratory(
+    async def laboratory(self, page: Page = 1) -> Described:
+        """Show the conditions of the server's laboratory and its tests, the latest first."""
+        site, listed = self._sites.laboratory, f"api/tests?page={page}&per_page={_ITEMS}"
+        return {"conditions": await self._ask(site, "api/queue"), **await self._ask(site, listed)}
+
+    async def submit_candidate(
         self,
-        test: Annotated[int | None, Field(ge=1, description="Without it, a list")] = None,
+        versions: Annotated[
+            dict[str, dict[str, str]],
+            Field(
+                description="The bots by name, each as the text of its files by path; that of the "
+                "base is base"
+            ),
+        ],
+        games: Annotated[
+            list[str], Field(description="Some games of the conditions; default: all")
+        ] = [],  # noqa: B006 - the schema shows it
+        pairs: Annotated[
+            int | None, Field(ge=1, description="The maximum number of pairs, to end earlier")
+        ] = None,
+        wait_s: Wait = 120,
     ) -> Described:
-        """List the tests of the server's laboratory, or show one with the end of its log."""
-        if test is None:
-            listed: Described = await self._ask(
-                self._sites.laboratory, f"api/tests?per_page={_ITEMS}"
-            )
-            return listed
-        found = await self._ask(self._sites.laboratory, f"api/tests/{test}")
-        log = await self._ask(self._sites.laboratory, f"api/tests/{test}/log", is_text=True)
-        return _without(found, "history") | {"log": _end_of(log)}
+        """Have the laboratory test whether a candidate is stronger than its base.
+
+        The answer comes when the test has ended, or after wait_s: then call test_status.
+        """
+        files = {
+            f"{name}/{path}": text for name, own in versions.items() for path, text in own.items()
+        }
+        given = {"games": ";".join(games), "pairs": pairs}
+        query = urlencode({key: value for key, value in given.items() if value})
+        sent = await self._hand_in(self._sites.laboratory, "api/tests", files, query)
+        return await self.test_status(sent["test"], wait_s)
+
+    async def test_status(self, test: Test, wait_s: Wait = 60) -> Described:
+        """Wait until a test of the laboratory has ended; return its verdict or its progress."""
+        found = await self._ended(self._sites.laboratory, f"api/tests/{test}", wait_s)
+        return _without(found, "history")
+
+    async def stop_test(self, test: Test) -> Described:
+        """Stop a test of yours in the laboratory."""
+        found = await self._ask(self._sites.laboratory, f"api/tests/{test}/stop", b"")
+        return _without(found, "history")
+
+    async def read_log(self, test: Test) -> Described:
+        """Read the ends of the logs of a test of yours: of its builds, and of crashed programs."""
+        found = await self._ask(self._sites.laboratory, f"api/tests/{test}/log")
+        logs = {key: found[key] for key in ("builds", "outputs")}
+        return {"log": _end_of(found["log"])} | {
+            key: {name: _end_of(text) for name, text in each.items()} for key, each in logs.items()
+        }
 
     async def puzzles(
         self,
@@ -224,23 +257,36 @@ class SiteTools:
         return found
 
     async def _web(self, path: str) -> Any:
-        return await _answer(SiteClient(self._sites.web, "", ""), path, None, is_text=False)
+        return await _answered(lambda: SiteClient(self._sites.web, "", "").json(path))
 
-    async def _ask(
-        self, site: str, path: str, content: bytes | None = None, *, is_text: bool = False
-    ) -> Any:
+    async def _hand_in(
+        self, site: str, path: str, files: Mapping[str, str], query: str = ""
+    ) -> Described:
+        """Hand files in at a path of a site, and return the answer."""
+        with tempfile.TemporaryDirectory(prefix="playout-agent-") as folder:
+            name, content = _packed(Path(folder), files)
+        sent: Described = await self._ask(site, f"{path}/{quote(name)}?{query}", content)
+        return sent
+
+    async def _ended(self, site: str, path: str, wait_s: float) -> Described:
+        """Return what was handed in when it has ended, or after `wait_s`."""
+        give_up_at = time.monotonic() + wait_s
+        while True:
+            found: Described = await self._ask(site, path)
+            if found["ended_at"] is not None or time.monotonic() > give_up_at:
+                return found
+            await asyncio.sleep(_ASK_S)
+
+    async def _ask(self, site: str, path: str, content: bytes | None = None) -> Any:
         """Return the answer of a site to the account."""
         await self._session.ready()  # the first login stores the token
-        try:
-            client = self._sites.client(site)
-        except click.ClickException as error:
-            raise AgentError(error.message) from error
-        return await _answer(client, path, content, is_text=is_text)
+        return await _answered(lambda: self._sites.client(site).json(path, content))
 
 
-async def _answer(client: SiteClient, path: str, content: bytes | None, *, is_text: bool) -> Any:
+async def _answered(ask: Callable[[], Any]) -> Any:
+    """Return the answer of a site, for which a thread asks. Raises AgentError."""
     try:
-        return await asyncio.to_thread(client.text if is_text else client.json, path, content)
+        return await asyncio.to_thread(ask)
     except click.ClickException as error:
         raise AgentError(error.message) from error
 
@@ -287,15 +333,25 @@ def write_a_bot(game: str, competition: str = "") -> str:
         from mcp.shared.exceptions import MCPError  # an optional package
 
         raise MCPError(code=_INVALID_PARAMETERS, message=str(error)) from None
-    where = f"Hand it in to the competition {competition!r} with" if competition else "Test it with"
+    if competition:
+        then = (
+            f"Hand it in to the competition {competition!r} with hand_in. If it is refused, read "
+            "the stage, the reason and the log (submissions), mend it, and hand it in again. Then "
+            "look at the standings (competition), find out why it lost (analyse), and make it "
+            "stronger."
+        )
+    else:
+        then = (
+            "Make it stronger, and test each change against the version before with "
+            "submit_candidate. If a test is stopped, read its reason (test_status) and its logs "
+            "(read_log), and mend the bot."
+        )
     return (
         f"Write a bot for {game}. Read its rules first (tool rules).\n\n"
         f"A first bot, my_bot.py:\n\n{files['my_bot.py']}\n"
         f"Its bot.toml:\n\n{files['bot.toml']}\n"
-        f"{where} hand_in. If it is refused, read the stage, the reason and the log (submissions), "
-        "mend it, and hand it in again. Then look at the standings (competition), find out why it "
-        "lost (analyse), and make it stronger. Legal moves are position.legal_actions; "
-        "position.play(action) returns the next position."
+        f"{then} Legal moves are position.legal_actions; position.play(action) returns the next "
+        "position."
     )
 
 

@@ -70,6 +70,10 @@ def agent_server(session: AgentSession, sites: Sites) -> Any:
             further.hand_in,
             further.submissions,
             further.laboratory,
+            further.submit_candidate,
+            further.test_status,
+            further.stop_test,
+            further.read_log,
         ),
     )
     resource = server.resource

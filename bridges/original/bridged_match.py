@@ -212,9 +212,9 @@ class BridgedMatch:
         """Wait for the next connection; the client is not told."""
         self._is_current = False
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+    def retrying(self, text: str) -> None:
         """Tell the operator that the server does not answer yet."""
-        self._show(f"there is no server at {server}: {reason}; trying again")
+        self._show(text)
 
     def unreachable(self, reason: str) -> None:
         """Decline the client, as there is no server."""

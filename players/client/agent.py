@@ -238,10 +238,9 @@ class Agent:
             self._match.connected = False
             self._driver.advance(self._match)
 
-    def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Tell the user that the server does not answer, and how long to keep trying."""
-        self._console.show(f"There is no server at {server}: {reason}.")
-        self._console.show(f"Trying again for {patience_s:g} s (--retry-s) ...")
+    def retrying(self, text: str) -> None:
+        """Tell the user that the server does not answer, and which option says how long to try."""
+        self._console.show(f"{text} (--retry-s)")
 
     def unreachable(self, reason: str) -> None:
         """Give up, with a hint."""

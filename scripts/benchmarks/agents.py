@@ -1,10 +1,11 @@
 """Measured ratings of stand-ins for language models, and those of many more matches.
 
-Five stand-ins of known strength are measured by `playout-agents`' own code, in this process: they
-read positions from prompts and answer with moves. One answers nonsense in 30 % of the requests; the
-number of illegal first answers must be exactly the number that it gave. *Within*: the rating
-differs from that of a longer benchmark, against the same opponents, by no more than the root of the
-sum of the squares of both 95 % errors.
+Six stand-ins are measured by `playout-agents`' own code, in this process. Five of known strength
+read positions from prompts and answer with the moves of a player, and one chooses the middle one of
+the listed moves. One answers nonsense in 30 % of the requests; the number of illegal first answers
+must be exactly the number that it gave. *Within*: the rating differs from the true one, of 2,000
+other matches against the same opponents, by no more than the root of the sum of the squares of both
+95 % errors.
 
 Two more stand-ins play games and their variants. One has memorised the first plies of the known
 games: it answers prompts of these with the move of a strong search, and others at random. The
@@ -21,7 +22,7 @@ import statistics
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -37,22 +38,27 @@ from playout.commands import durable_files
 from playout.games import Game, IllegalAction, Position
 from playout.players import Limit
 from playout.ratings.evidence import Share
-from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.bench import Bench, Cell, Column, ResultTable, Target
 
-GAMES = ("tic_tac_toe", "nim(piles=2;3;4)", "breakthrough(rows=5,columns=5)")
-#: The player of each stand-in, and its share of nonsense.
+GAMES = (
+    "tic_tac_toe",
+    "nim(piles=2;3;4)",
+    "breakthrough(rows=5,columns=5)",
+    "othello(size=4)",
+    "connect_four",
+)
+#: The player of each stand-in, "" for the middle listed move, and its share of nonsense.
 STAND_INS = {
     "random": ("random", 0.0),
     "greedy": ("greedy", 0.0),
     "uct 50": ("uct(simulations=50)", 0.0),
     "uct 500": ("uct(simulations=500)", 0.0),
     "nonsense": ("uct(simulations=50)", 0.3),
+    "listed": ("", 0.0),
 }
 OPPONENTS = ("random", "easy", "medium")
-#: Pairs against each opponent in a measurement, and in that of the true rating.
-SHORT, LONG = 10, 60
-#: Measurements of each rating.
-ROUNDS = 2
+#: Pairs against each of the three opponents in a measurement, and in that of the true rating.
+SHORT, LONG = 10, 334
 
 #: The games that are varied, and the plies of them that a stand-in remembers.
 VARIED, REMEMBERED = ("connect_four", "breakthrough(rows=5,columns=5)"), 12
@@ -107,15 +113,13 @@ class RememberingModel(ModelClient):
                 if position and position.ply < self._remembered:
                     action = self._players[str(each)].choose(position, Limit()).action
                     return ModelAnswer(f"MOVE: {each.name(position, action)}")
-            (legal,) = re.findall(r"^Legal moves: (.*)$", text, re.MULTILINE)
-            return ModelAnswer(f"MOVE: {self._draw.choice(legal.split(', '))}")
+            return ModelAnswer(f"MOVE: {self._draw.choice(_listed(text, 'Legal moves'))}")
 
     def _read(self, played: GameVariant, text: str) -> Position | None:
         """Return the position of a prompt, None if it is the prompt of another variant."""
-        (moves,) = re.findall(r"^Moves so far: (.*)$", text, re.MULTILINE)
         position = Position(played.game)
         try:
-            for name in [] if moves == "none" else moves.split(", "):
+            for name in _listed(text, "Moves so far"):
                 position = position.play(played.parse(position, name))
         except IllegalAction:
             return None
@@ -127,7 +131,8 @@ class PlayerModel(ModelClient):
 
     def __init__(self, player: str, share: float, game: Game, seed: int) -> None:
         self._game, self._share = game, share
-        self._player, self._draw = players.load(player, game), random.Random(seed)
+        self._player = players.load(player, game) if player else None
+        self._draw = random.Random(seed)
         self._lock = threading.Lock()
         #: The requests with a first answer, by whether it was nonsense.
         self.first = Counter[bool]()
@@ -141,11 +146,18 @@ class PlayerModel(ModelClient):
             if nonsense:
                 return ModelAnswer("MOVE: a nonsense move", 100, 5)
             prompt = request.messages[0]["content"]
-            (moves,) = re.findall(r"^Moves so far: (.*)$", prompt, re.MULTILINE)
-            names = [] if moves == "none" else moves.split(", ")
-            position = Position.from_names(self._game, names)
+            if self._player is None:
+                listed = _listed(prompt, "Legal moves")
+                return ModelAnswer(f"MOVE: {listed[len(listed) // 2]}", 100, 5)
+            position = Position.from_names(self._game, _listed(prompt, "Moves so far"))
             move = position.name(self._player.choose(position, Limit()).action)
             return ModelAnswer(f"MOVE: {move}", 100, 5)
+
+
+def _listed(prompt: str, title: str) -> list[str]:
+    """Return the names of the moves that a line of a prompt lists."""
+    (moves,) = re.findall(rf"^{title}: (.*)$", prompt, re.MULTILINE)
+    return [] if moves == "none" else moves.split(", ")
 
 
 def play(game: Game, pairs: int, seed: int) -> tuple[dict[str, Measured], dict[str, PlayerModel]]:
@@ -153,7 +165,7 @@ def play(game: Game, pairs: int, seed: int) -> tuple[dict[str, Measured], dict[s
     configs = tuple(ModelConfig(f"{name} model", name) for name in STAND_INS)
     clients = {f"{name} model": PlayerModel(*each, game, seed) for name, each in STAND_INS.items()}
     benchmark = Benchmark(
-        "", (game,), configs, OPPONENTS, pairs=pairs, calibration=pairs, seed=seed
+        "", (game,), configs, OPPONENTS, pairs=pairs, calibration=pairs, seed=seed, solved=0
     )
     return {each.name: each for each in results(benchmark, clients)}, clients
 
@@ -183,6 +195,7 @@ def drops(bench: Bench) -> ResultTable:
         variants=bench.pick(3, 1),
         pairs=bench.pick(20, 4),
         calibration=bench.pick(20, 4),
+        solved=0,
     )
     memory = RememberingModel(benchmark.played, "uct(simulations=500,seed=1)", REMEMBERED)
     search = RememberingModel(benchmark.played, "uct(simulations=100,seed=1)", None)
@@ -205,7 +218,7 @@ class DrawnBenchmark:
     def __init__(self, file: IO[bytes], seed: int) -> None:
         model = ModelConfig("model", "model")
         game = games.load("connect_four")
-        self.benchmark = Benchmark("", (game,), (model,), pairs=1000, certain=CERTAIN)
+        self.benchmark = Benchmark("", (game,), (model,), pairs=1000, certain=CERTAIN, solved=0)
         self.journal, self._draw = BenchmarkJournal(file), random.Random(seed)
         self.arena = Arena(self.benchmark, self.journal, {})
         while found := self.arena.next_pair(""):
@@ -269,44 +282,49 @@ def certainty(bench: Bench) -> ResultTable:
     return table
 
 
+def ratings(name: str, short: int, long: int) -> Iterator[tuple[dict[str, Cell], int]]:
+    """Yield the cells of each stand-in in a game, of benchmarks with `short` and `long` pairs.
+
+    With each comes the number of its illegal first answers in the short one.
+    """
+    game = games.load(name)
+    truth, _ = play(game, long, 1000)
+    found, clients = play(game, short, 1001)
+    for model, client in clients.items():
+        mine, its = found[model], truth[model]
+        assert mine.elo
+        assert its.elo
+        assert mine.illegal_first
+        errors = (mine.elo.high - mine.elo.value, its.elo.high - its.elo.value)
+        is_within = abs(mine.elo.value - its.elo.value) <= math.hypot(*errors)
+        told = round(mine.illegal_first.value * mine.moves)
+        yield (
+            {
+                "game": name,
+                "name": model.removesuffix(" model"),
+                "true": its.elo.value,
+                "error": errors[1],
+                "measured": mine.elo.value,
+                "measured_error": errors[0],
+                "illegal": Share(told, mine.moves),
+                "exact": told,
+                "within": "yes" if is_within else "no",
+            },
+            client.first[True],
+        )
+
+
 def run(bench: Bench) -> list[ResultTable]:
     """Return a row for each stand-in and game, and the share of all intervals."""
     names = GAMES[: bench.pick(None, 1)]
-    rounds, (short, long) = bench.pick(ROUNDS, 1), bench.pick((SHORT, LONG), (4, 8))
     table = ResultTable("Ratings of stand-ins, with 95 % intervals", COLUMNS)
-    good = 0
-    steps = [(name, number) for name in names for number in range(rounds + 1)]
-    truth: dict[str, Measured] = {}
-    for (name, number), _ in zip(steps, bench.track([f"{n}, {r}" for n, r in steps]), strict=True):
-        game = games.load(name)
-        found, clients = play(game, long if number == 0 else short, 1000 + number)
-        if number == 0:
-            truth = found
-            continue
-        for model, client in clients.items():
-            mine, its = found[model], truth[model]
-            assert mine.elo
-            assert its.elo
-            assert mine.illegal_first
-            errors = (mine.elo.high - mine.elo.value, its.elo.high - its.elo.value)
-            is_within = abs(mine.elo.value - its.elo.value) <= math.hypot(*errors)
-            good += is_within
-            told = round(mine.illegal_first.value * mine.moves)
-            table.add(
-                Target("exact", at_least=client.first[True], at_most=client.first[True]),
-                game=name,
-                name=model.removesuffix(" model"),
-                true=its.elo.value,
-                error=errors[1],
-                measured=mine.elo.value,
-                measured_error=errors[0],
-                illegal=Share(told, mine.moves),
-                exact=told,
-                within="yes" if is_within else "no",
-            )
-    cells = len(names) * rounds * len(STAND_INS)
+    for _, name in zip(bench.track(names), names, strict=True):
+        for cells, answered in ratings(name, *bench.pick((SHORT, LONG), (4, 8))):
+            table.add(Target("exact", at_least=answered, at_most=answered), **cells)
+    good = [each.cells["within"] for each in table.rows].count("yes")
     columns = (Column("ratings", "ratings"), Column("within", "within"), Column("share", "share"))
     whole = ResultTable("Ratings within their intervals", columns)
-    target = Target("within", at_least=0.9 * cells) if bench.pick(True, False) else None
-    whole.add(target, ratings=cells, within=good, share=Share(good, cells))
+    target = None if bench.quick else Target("within", at_least=0.9 * len(table.rows))
+    share = Share(good, len(table.rows))
+    whole.add(target, ratings=len(table.rows), within=good, share=share)
     return [table, whole, drops(bench), certainty(bench)]

@@ -19,11 +19,12 @@ import time
 from typing import NamedTuple
 
 from playout import games, players
+from playout.agents.solved_positions import SolvedPosition
 from playout.games import Game, Position, State
 from playout.players import Info, Limit, Player
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample
-from testbed.positions import Judge, SolvedPosition, forced_wins, solved
+from testbed.positions import Judge, forced_wins, solved
 
 SOLVED = "connect_four"
 ENDS = "othello"

@@ -1,6 +1,6 @@
 """Moves that preserve the exact value of a position, for each game and player, at equal time.
 
-The positions are those of `tests/data/exact_values.json.xz`, which `scripts/solve` makes: in each,
+The positions are those of `agents/exact_values.json.xz`, which `scripts/solve` makes: in each,
 at least one move preserves the value (a win, a tie or a loss with best play) and at least one does
 not. Several moves may preserve it; each of them counts. In games with chance, these are the moves
 with the greatest expected result. *Chance* is the share that random moves would reach. Players get
@@ -18,12 +18,12 @@ from typing import NamedTuple
 import click
 
 from playout import games, players
+from playout.agents.solved_positions import SolvedPosition, exact
 from playout.games import SpecError
 from playout.players import Limit, Player
 from playout.players.comparison.workers import run_on_cores
 from playout.ratings.evidence import Share
 from testbed.bench import Bench, Column, ResultTable
-from testbed.positions import SolvedPosition, exact
 
 PLAYERS = ("alphabeta", "alphazero", "uct", "rave", "minimax", "flat", "greedy")
 SECONDS = 0.02
@@ -125,6 +125,4 @@ def _player(name: str, spec: str) -> Player | None:
 
 def _chance(positions: Sequence[SolvedPosition]) -> float:
     """Return the mean share of the legal moves that preserve the value."""
-    return statistics.fmean(
-        statistics.fmean(each.kept_by(action) for action in each.values) for each in positions
-    )
+    return statistics.fmean(each.chance for each in positions)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
-import lzma
 import random
 import statistics
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
-from playout import games, players
+from playout import players
+from playout.agents.solved_positions import VALUES, SolvedPosition
 from playout.games import Game, Position, State
 from playout.games.connect_four import ConnectFour
 from playout.players import Limit
@@ -120,24 +116,6 @@ def forced_wins(game: Game) -> list[Position]:
 
 
 SOLVED = Path(__file__).parents[2] / "tests" / "data" / "connect_four.txt"
-_VALUES = {"+": 1, "=": 0, "-": -1}
-
-
-@dataclass(frozen=True)
-class SolvedPosition:
-    """A position, and its value for the player to move: 1, 0 or -1.
-
-    `values` are the values of the legal actions, for the same player. In a game with chance, they
-    are 1 for the actions with the greatest expected result, and -1 for the others.
-    """
-
-    position: Position
-    value: int
-    values: Mapping[int, int]
-
-    def kept_by(self, action: int) -> bool:
-        """Return whether `action` preserves the value of the position."""
-        return self.values[action] == self.value
 
 
 def solved(kind: str) -> list[SolvedPosition]:
@@ -147,43 +125,9 @@ def solved(kind: str) -> list[SolvedPosition]:
     return [
         SolvedPosition(
             Position(game, (int(column) - 1 for column in moves)),
-            _VALUES[value],
-            {action: _VALUES[each] for action, each in enumerate(values) if each in _VALUES},
+            VALUES[value],
+            {action: VALUES[each] for action, each in enumerate(values) if each in VALUES},
         )
         for moves, value, values, its_kind in lines
         if its_kind == kind
     ]
-
-
-# Positions of many games with exact values, of `tests/data/exact_values.json.xz`.
-
-
-EXACT = Path(__file__).parents[2] / "tests" / "data" / "exact_values.json.xz"
-SIGNS = {value: sign for sign, value in _VALUES.items()}
-
-
-class SolvedEntry(NamedTuple):
-    """A position as it is stored: the first state, empty for that of a match, and the moves.
-
-    `signs` has +, = or - for the value of each legal action, see `SolvedPosition`.
-    """
-
-    start: list[int]
-    moves: list[int]
-    signs: str
-
-
-def exact() -> dict[str, list[SolvedPosition]]:
-    """Return the positions with exact values by game; `scripts/solve` has made them."""
-    stored = json.loads(lzma.decompress(EXACT.read_bytes()))
-    return {
-        spec: [_exact(games.load(spec), SolvedEntry(*entry)) for entry in entries]
-        for spec, entries in stored.items()
-    }
-
-
-def _exact(game: Game, entry: SolvedEntry) -> SolvedPosition:
-    position = Position(game, entry.moves, start=tuple(entry.start) or None)
-    signs = zip(position.legal_actions, entry.signs, strict=True)
-    values = {action: _VALUES[sign] for action, sign in signs}
-    return SolvedPosition(position, max(values.values()), values)

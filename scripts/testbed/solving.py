@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playout import games, players
+from playout.agents.solved_positions import EXACT, VALUES, SolvedEntry
 from playout.commands import interrupts
 from playout.games import Game, KernelGame, Position, SpecError, State
 from playout.players import Limit, Player
 from playout.players.analyst.puzzles import match_with_mistakes
 from playout.players.comparison.workers import run_on_cores
 from testbed.bench import Bench
-from testbed.positions import EXACT, SIGNS, SolvedEntry
 
 BOTS = ("uct(seed=1,memory_mb=16,reuse=false)", "rave(seed=1,memory_mb=16,reuse=false)")
 SOLVER = "minimax(seed=1)"
@@ -88,8 +88,11 @@ def tells(values: Sequence[int] | None) -> bool:
     return len(set(values or ())) > 1
 
 
+_SIGNS = {value: sign for sign, value in VALUES.items()}
+
+
 def _entry(start: State, moves: Sequence[int], values: Sequence[int]) -> SolvedEntry:
-    return SolvedEntry(list(start), list(moves), "".join(SIGNS[value] for value in values))
+    return SolvedEntry(list(start), list(moves), "".join(_SIGNS[value] for value in values))
 
 
 # Proofs by minimax.
@@ -408,7 +411,7 @@ def solved(task: MatchTask | Ending) -> Solved:
 def main(only: str | None) -> None:
     """Solve positions of many games for `scripts/bench truth`, and store them.
 
-    It writes tests/data/exact_values.json.xz; positions of games that are not solved stay there.
+    It writes agents/exact_values.json.xz; positions of games that are not solved stay there.
 
     \b
     Examples:

@@ -113,6 +113,16 @@ def _sites(
     return sites
 
 
+def _benchmarks(
+    context: click.Context, parameter: click.Parameter, folders: tuple[Path, ...]
+) -> dict[str, Path]:
+    """Return folders by name. Raises BadParameter for two of one name."""
+    found = {each.resolve().name: each for each in folders}
+    if len(found) < len(folders):
+        raise click.BadParameter("two folders have the same name")
+    return found
+
+
 def _contact(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     """Check the address for push services. Raises BadParameter."""
     if text is not None and not re.fullmatch(r"(mailto:[^@\s]+@[^@\s]+|https://\S+)", text):
@@ -495,6 +505,15 @@ page_options = combined(
         multiple=True,
         callback=_sites,
         help="A site, such as https://example.org, that may show matches in a frame; repeatable.",
+    ),
+    click.option(
+        "--benchmark",
+        metavar="FOLDER",
+        multiple=True,
+        type=click.Path(path_type=Path, file_okay=False, exists=True),
+        callback=_benchmarks,
+        help="The results of a benchmark of playout-agents, shown at /benchmarks/NAME by the name "
+        "of the folder, also while it runs; repeatable.",
     ),
     click.option(
         "--push",

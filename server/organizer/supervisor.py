@@ -169,6 +169,13 @@ class Supervisor:
             name: [] for name, each in self._entrants.items() if each.player or each.command
         }
 
+    def put(self, entrant: Entrant) -> None:
+        """Add an entrant, or replace the one of this name; its processes are added by `add`."""
+        self.remove(entrant.name)
+        self._entrants[entrant.name] = entrant
+        if entrant.player or entrant.command:
+            self._by_name[entrant.name] = []
+
     @property
     def processes(self) -> list[Child]:
         """The started processes that had not exited at the last `poll`."""

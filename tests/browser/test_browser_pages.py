@@ -18,6 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from playout import games
+from playout.agents.benchmark_file import Benchmark, ModelConfig
+from playout.agents.journal import BenchmarkJournal
+from playout.agents.report import BenchmarkReport
 from playout.protocol.tournament_spec import Entrant, Openings, Sprt, TournamentSpec, dumps
 from playout.server.model.records import TournamentCreated
 from playout.server.storage import Database
@@ -103,7 +106,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     with contextlib.closing(Database(database)) as stored:
         stored.save([tournament_created()])
     store_ladder(folder)
-    with running_site(folder) as site, contextlib.ExitStack() as others:
+    store_benchmark(folder / "benchmark")
+    with (
+        running_site(folder, "--benchmark", str(folder / "benchmark")) as site,
+        contextlib.ExitStack() as others,
+    ):
         for game, (*names, plies) in LIVE.items():
             play_some(site, others, game, names, plies)
         yield site
@@ -119,6 +126,15 @@ def store_ladder(folder: Path) -> None:
     play.play(12)
     play.ended()
     play.database.close()
+
+
+def store_benchmark(folder: Path) -> None:
+    """The report of a benchmark that begins."""
+    folder.mkdir()
+    models = (ModelConfig(HOSTILE), ModelConfig("honest"))
+    benchmark = Benchmark(HOSTILE, (games.load("nim"),), models, ("random",))
+    with (folder / "journal.jsonl").open("a+b") as file:
+        BenchmarkReport.of(benchmark, BenchmarkJournal(file), "interrupted").write(folder)
 
 
 def tournament_created() -> TournamentCreated:
@@ -169,6 +185,7 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "sequential_test": f"/tournaments/{held['is it stronger?']}",
         "knockout": f"/tournaments/{held['winter knockout']}",
         "interrupted": "/tournaments/hostile",
+        "benchmark": "/benchmarks/benchmark",
         "ladders": "/ladders",
         "ladder": "/ladders/nim",
         "puzzles": "/puzzles",
@@ -180,6 +197,7 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "embed": f"/embed/matches/{over['go']}",
         "seek": "/seeks/nothing",
         "admin": "/admin",
+        "organize": "/organize",
         "invite": "/invite#Ada:0",
         "not_found": "/matches/nothing",
         "rolls": f"/matches/{over['einstein_wurfelt_nicht']}/rolls",
@@ -208,8 +226,8 @@ def of_each_look() -> list[str]:
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
     "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
-    "games", "rules", "analysis", "analysis_of_match", "embed", "seek", "admin", "invite",
-    "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
+    "games", "rules", "analysis", "analysis_of_match", "embed", "seek", "admin", "organize",
+    "invite", "benchmark", "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
 )  # fmt: skip
 
 
@@ -244,7 +262,7 @@ def test_a_page_is_accessible(
         page.set_viewport_size({"width": width, "height": height})
         if width == SCREENS[0][0] or scale.slow:  # otherwise the window becomes narrow
             page.goto(paths[name])
-        if name != "embed":  # which has no header
+        if name not in ("embed", "benchmark"):  # which have no header
             expect(page.locator("#identity")).not_to_be_empty()
         if name == "lobby":
             see_the_boards(page)

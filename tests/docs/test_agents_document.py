@@ -40,7 +40,11 @@ def folder(tmp_path: Path) -> Path:
     assert len(programs) == 2
     for name, text in programs:
         (tmp_path / name).write_text(text)
-    few = TOML[0].replace("pairs = 20", "pairs = 4\ncalibration = 1").replace("y = 2", "y = 1")
+    few = (
+        TOML[0]
+        .replace("pairs = 20", "pairs = 4\ncalibration = 1\nsolved = 10")
+        .replace("y = 2", "y = 1")
+    )
     assert few != TOML[0]
     (tmp_path / "benchmark.toml").write_text(few)
     return tmp_path

@@ -16,6 +16,10 @@ const GIVEN = {
   hand_in: { competition: "cup", files: { "bot.txt": "x" }, wait_s: 60 },
   submissions: { competition: "cup" },
   analyse: { match: "a1", ply: 0 },
+  submit_candidate: { versions: { base: { "bot.py": "x" } } },
+  test_status: { test: 1 },
+  stop_test: { test: 1 },
+  read_log: { test: 1 },
 };
 
 async function main([port, token]) {

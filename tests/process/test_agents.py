@@ -9,6 +9,8 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ import pytest
 
 from playout.agents import benchmark_file
 from support.chat_endpoint import ChatEndpoint, chat_endpoint
-from support.commands import finish, invoke, run, start
-from support.waiting import wait_until
+from support.commands import finish, invoke, run, running_server, start
+from support.waiting import PATIENCE_S, wait_until
 
 #: Answers with the first legal move; with an argument, it does not answer the second request.
 SCRIPT = """\
@@ -35,6 +37,7 @@ def benchmark(folder: Path, models: str, **keys: object) -> Path:
     """Write the file of a benchmark with a model, and return its path."""
     (folder / "model.py").write_text(SCRIPT)
     given = {"games": ["tic_tac_toe"], "opponents": ["random"], "pairs": 4, "calibration": 0}
+    given["solved"] = 0
     lines = [f"{key} = {json.dumps(value)}" for key, value in (given | keys).items()]
     path = folder / "small.toml"
     path.write_text("\n".join([*lines, "[[models]]", models]) + "\n")
@@ -127,6 +130,46 @@ def test_ten_kills_neither_lose_nor_repeat_an_answer(
     assert endpoint.headers["Authorization"] == "Bearer secret-key"
 
 
+def test_a_server_shows_a_benchmark_as_it_grows(endpoint: ChatEndpoint, tmp_path: Path) -> None:
+    hostile = ENDPOINT.replace('"remote"', '"<script>alert(1)</script>"')
+    path = benchmark(tmp_path, hostile, pairs=2)
+    (folder := tmp_path / "small-results").mkdir()
+    other = tmp_path / "other" / folder.name
+    (other / "x").mkdir(parents=True)
+    code, output = invoke("playout-server", "--benchmark", str(folder), "--benchmark", str(other))
+    assert code == 2
+    assert "two folders have the same name" in output
+    with running_server("--http", "127.0.0.1:0", "--benchmark", str(folder)) as server:
+        assert server.page
+        port = server.page[1]
+
+        def page(name: str = folder.name) -> tuple[int, str, str]:
+            with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+                connection.request("GET", f"/benchmarks/{name}")
+                answer = connection.getresponse()
+                policy = answer.headers["Content-Security-Policy"]
+                return answer.status, answer.read().decode(), policy
+
+        assert page()[0] == 404
+        assert "this benchmark has no report yet" in page()[1]
+        for name in ("", "x", "..%2Fother", f"{folder.name}/journal.jsonl"):
+            assert page(name)[0] == 404
+        endpoint.allow(3)
+        process = start("playout-agents", "run", str(path))
+        wait_until(lambda: page()[0] == 200 or process.poll() is not None)
+        _, text, policy = page()
+        assert "Running: 0 of at most 2 pairs, 3 answers" in text
+        assert 'http-equiv="refresh"' in text
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'unsafe-inline'")
+        endpoint.allow(10_000)
+        assert finish(process)[0] == 0
+        wait_until(lambda: "Running" not in page()[1])  # the server keeps a page for a second
+        text = page()[1]
+        assert "refresh" not in text
+        assert "<script" not in text
+        assert "&lt;script&gt;alert(1)" in text
+
+
 def test_the_budget_is_kept(endpoint: ChatEndpoint, tmp_path: Path) -> None:
     path = benchmark(tmp_path, ENDPOINT, pairs=30, cost=5.0, tokens=10)
     code, output = run("playout-agents", "run", str(path))
@@ -166,8 +209,8 @@ def folders_of_processes() -> list[str]:
 @pytest.mark.parametrize(
     ("models", "keys", "said"),
     [
-        (PROGRAM.replace("command", "comand"), {}, "small.toml:7: unknown key of a model 'comand'"),
-        ('name = "a"', {}, "small.toml:5: a model needs either a command or an endpoint"),
+        (PROGRAM.replace("command", "comand"), {}, "small.toml:8: unknown key of a model 'comand'"),
+        ('name = "a"', {}, "small.toml:6: a model needs either a command or an endpoint"),
         ('name = "a"\ncommand = "no-such-program"', {}, "there is no program 'no-such-program'"),
         (PROGRAM, {"opponents": ["esy"]}, "unknown player 'esy'"),
         (PROGRAM, {"cost": 1.0}, "no model has a prompt_price"),

@@ -145,6 +145,21 @@ def test_an_archive_that_takes_long_to_unpack_is_the_fault_of_its_author(tmp_pat
     assert "CPU time" in str(fault)
 
 
+def test_an_unpacking_that_waits_for_the_machine_is_no_fault_of_the_author(tmp_path: Path) -> None:
+    """Also if all is unpacked and only the exit is late."""
+    stages = DisturbedStages(tmp_path, {"bot.toml": LINES_TOML, "bot.py": ""})
+
+    async def too_late(child: Child, seconds: float) -> bool:
+        wait_until((tmp_path / "unpacked.json").read_text, "the result")
+        child.send(signal.SIGKILL)
+        return False
+
+    stages._builder._exit_within = too_late
+    fault = wait_until(stages.fault, "a signal before the exit")
+    assert isinstance(fault, MachineFault)
+    assert "the unpack has not ended after 60 seconds" in str(fault)
+
+
 #: In a namespace of its own: the stages on small file systems, which grow after the first fault.
 _FULL_DISK = """
 import pathlib, subprocess, sys

@@ -449,7 +449,7 @@ def test_a_server_that_is_not_there_is_said() -> None:
         code, output = run("playout-player", "nim", "random", *retry)
     assert code == 1
     assert output.count("There is no server at 127.0.0.1:") == 1
-    assert "Trying again for 1.5 s (--retry-s) ..." in output
+    assert "Trying again for 1.5 s ... (--retry-s)" in output
     assert "cannot be reached" in output
     assert "playout-server" in output
     assert "Traceback" not in output

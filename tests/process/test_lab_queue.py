@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import signal
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 
 from playout.laboratory.worker_results import WorkerResults
 from support import scale
+from support.agents import tools_of
 from support.commands import run
 from support.competitions import processes_of
 from support.dask_cluster import DaskCluster, wait_for_workers
@@ -74,14 +77,18 @@ def test_hostile_archives_and_bots_stop_their_test_with_a_reason(tmp_path: Path)
         (packed(BASE | crashing), "by crashes or illegal moves"),
     ]
     queue = QueueServer(tmp_path)
-    queue.account("Eve")
-    with queue.running():
+    token = queue.account("Eve")
+    with queue.running() as server:
         for body, _ in cases:
             status, told = queue.ask("PUT", "api/tests/test.tar.gz?elo1=20", "Eve", body)
             assert status == 201, told
         ended = [queue.ended(number) for number in range(1, len(cases) + 1)]
         log = queue.ask("GET", f"api/tests/{len(cases)}/log", "Eve")[1]
         summary = queue.ask("GET", f"api/tests/{len(cases)}/summary")[1]
+        words = ("mcp", *server.address, "--name", "Eve", "--token-file", str(token))
+        asyncio.run(
+            an_agent_tests_a_bot((*words, "--laboratory", queue.site), len(cases), tmp_path)
+        )
     assert any("out of luck" in each for each in log["outputs"].values())
     # What is told has neither the command of an author nor places of this machine.
     assert "a program" in summary
@@ -92,6 +99,28 @@ def test_hostile_archives_and_bots_stop_their_test_with_a_reason(tmp_path: Path)
         assert reason in each["reason"]
         assert str(tmp_path) not in each["reason"] + log["log"]
     assert not list(tmp_path.rglob("evil"))
+
+
+async def an_agent_tests_a_bot(words: Sequence[str], before: int, home: Path) -> None:
+    """Hand in a candidate that cannot be built, over MCP, and read why; stop another one."""
+    base = {"bot.toml": LINES_TOML, "bot.py": RANDOM}
+    broken = base | {"bot.toml": LINES_TOML + 'build = "echo compiling; exit 3"\n'}
+    async with tools_of("playout-bridge", words, home) as call:
+        listed = await call("laboratory")
+        assert listed["conditions"]["games"] == ["tic_tac_toe"]
+        assert len(listed["items"]) == before
+        given = {"versions": {"base": base, "new": broken}, "pairs": 20}
+        told = await call("submit_candidate", **given, wait_s=300)
+        assert (told["test"], told["state"]) == (before + 1, "stopped")
+        assert "exit code 3" in told["reason"]
+        logs = (await call("read_log", test=told["test"]))["builds"]
+        assert ["compiling" in log for log in logs.values()] == [False, True], logs
+        told = await call("submit_candidate", versions={"base": base, "new": base}, wait_s=0)
+        assert (await call("stop_test", test=told["test"]))["state"] == "stopped"
+        assert (await call("test_status", test=told["test"]))["reason"] == "by Eve"
+        assert "has ended already" in await call.error("stop_test", test=told["test"])
+        text = await call.error("submit_candidate", versions={"base": base}, games=["nim"])
+        assert "nim" in text
 
 
 def test_a_server_refuses_the_wrong_file_of_a_queue(tmp_path: Path) -> None:

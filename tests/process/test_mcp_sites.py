@@ -15,7 +15,7 @@ import pytest
 
 from playout.commands.agent_tools import MOST, shortened
 from support import scale
-from support.agents import ToolCaller, played_to_the_end, tools_of
+from support.agents import TOOLS, ToolCaller, played_to_the_end, tools_of
 from support.commands import invoke, start
 from support.competitions import Cup, ask, require_sandbox
 from support.requirements import skip_without
@@ -113,7 +113,11 @@ async def refusals(call: ToolCaller) -> None:
         assert "is not a path within the folder" in text
     assert "1 to 200 files" in await call.error("hand_in", competition="cup", files={})
     assert "no competition 'x'" in await call.error("competition", competition="x")
-    assert "cannot be reached" in await call.error("laboratory")
+    for tool in ("laboratory", "submit_candidate", "test_status", "stop_test", "read_log"):
+        given = (
+            {"versions": {"base": {"bot.py": "x"}}} if tool == "submit_candidate" else {"test": 1}
+        )
+        assert "cannot be reached" in await call.error(tool, **given)
     assert "unknown game" in await call.error("rules", game="nimm")
     assert (await call("tournaments"))["items"] == []
     assert "there is no tournament" in await call.error("tournaments", tournament="a1")
@@ -184,9 +188,7 @@ def test_the_client_of_javascript_calls_every_tool_over_http(cup: Cup, tmp_path:
     finally:
         bridge.kill()
         bridge.communicate()
-    told = invoke("playout-bridge", "mcp", "--help")[1]
-    assert len(called) == 17
-    assert all(name in told for name in called)
+    assert list(called) == TOOLS
     assert all(len(text) <= MOST for text in called.values())
     assert "nim" in called["list_games"]
     assert "submissions" in called["submissions"]
@@ -208,6 +210,8 @@ def test_a_port_that_is_in_use_is_an_error() -> None:
         "x" * 100_000,
         {"log": ["y" * 5000] * 50, "text": "z" * 100_000},
         {"deep": [[{"a": list(range(100))}] * 20] * 20},
+        {f"key {number}": number for number in range(10_000)},
+        {"outputs": {"k" * 5000 + str(number): "o" * 5000 for number in range(300)}},
     ],
 )
 def test_answers_are_short(answer: Any) -> None:

@@ -286,7 +286,7 @@ def test_one_that_is_abandoned_is_concluded_where_no_server_is(tmp_path: Path) -
     assert "ask it, with --server HOST:PORT" in " ".join(told.output.split())
     database.close()
     told = invoke("conclude", "t1", *database_option(tmp_path))
-    assert (told.exit_code, told.output) == (0, "Tournament t1 is over, as it stands.\n")
+    assert (told.exit_code, told.stdout) == (0, "Tournament t1 is over, as it stands.\n")
     assert "is over" in invoke("status", "t1", *database_option(tmp_path)).output
     assert not Database(f"sqlite:///{tmp_path}/t.db").unfinished()
     for again, why in (("t1", "is over already"), ("t2", "there is no tournament 't2'")):

@@ -13,11 +13,11 @@ import pytest
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 
 from playout import games, players
+from playout.agents.solved_positions import SolvedPosition, exact
 from playout.games import KernelGame, Position, State
 from playout.players import Limit
 from support import scale
 from testbed.openspiel import position
-from testbed.positions import SolvedPosition, exact
 from testbed.solving import (
     BEFORE_END,
     CHECKERS,

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from playout import games, players
+from playout.agents.solved_positions import SolvedPosition
 from playout.games import Game, Position, State
 from playout.players import Info, Limit, Node, Player
 from support.scale import repetitions, sample
-from testbed.positions import SolvedPosition, solved
+from testbed.positions import solved
 
 Values = Mapping[State, int]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +20,9 @@ _MODULES = {
     "playout-bridge": "playout.bridges.bridge_command",
     "playout-lab": "playout.laboratory.laboratory_command",
 }
+_SECTION = (ROOT / "docs" / "agents.md").read_text("utf-8").partition("## An agent on a server")[2]
+#: The tools of `playout-bridge mcp` in their document.
+TOOLS = re.findall(r"^\| `(\w+)\W", _SECTION, re.MULTILINE)
 
 
 class ToolCaller:

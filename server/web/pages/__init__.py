@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from playout.server.core.hub import Hub
 from playout.server.web.archive import Archive
 from playout.server.web.http import Handler
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import (
     analysis,
+    benchmarks,
     games,
     ladders,
     lobby,
     matches,
+    organize,
     players,
     puzzles,
     tournaments,
@@ -21,16 +26,21 @@ from playout.server.web.site import exact_path
 
 
 def pages(
-    hub: Hub, archive: Archive, lookup: MatchLookup, embed_on: tuple[str, ...] = ()
+    hub: Hub,
+    archive: Archive,
+    lookup: MatchLookup,
+    embed_on: tuple[str, ...] = (),
+    reports: Mapping[str, Path] | None = None,
 ) -> dict[str, Handler]:
     """Handlers by the first segment of the path: "matches" handles `/matches` and `/matches/ID`.
 
-    `embed_on`: the sites that may show matches in a frame.
+    `embed_on`: the sites that may show matches in a frame. `reports`: the folders of benchmarks.
     """
-    source = PageSource(hub, archive, lookup, embed_on)
+    source = PageSource(hub, archive, lookup, embed_on, reports or {})
     return {
         "": exact_path(page_handler(source, lobby.index)),
         "analysis": page_handler(source, analysis.index, analysis.item),
+        "benchmarks": page_handler(source, benchmarks.report),
         "matches": page_handler(source, matches.index, matches.item),
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
@@ -39,6 +49,7 @@ def pages(
         "embed": page_handler(source, matches.framed),
         "seeks": page_handler(source, lobby.seek),
         # Pages without data: their scripts ask the server, which checks each request.
+        "organize": exact_path(page_handler(source, organize.index)),
         "admin": exact_path(page_handler(source, plain_page("admin.html"))),
         "invite": exact_path(page_handler(source, plain_page("invite.html"))),
         "puzzles": page_handler(source, puzzles.index, puzzles.item),

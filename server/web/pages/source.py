@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from markupsafe import Markup
@@ -105,7 +106,8 @@ class MatchResponses:
 class PageSource:
     """The hub with running matches, the archive with stored data, the lookup of all matches.
 
-    The sites of `embed_on` may show matches in a frame. `responses` has pages that many clients ask
+    The sites of `embed_on` may show matches in a frame. `benchmarks` has the folders of benchmarks
+    of language models by name. `responses` has pages that many clients ask
     for, each made at most once a second, `matches` those of matches, `frames` those of matches in a
     frame; `sections` has the reports of tournaments as HTML.
     """
@@ -114,6 +116,7 @@ class PageSource:
     archive: Archive
     lookup: MatchLookup
     embed_on: tuple[str, ...] = ()
+    benchmarks: Mapping[str, Path] = field(default_factory=dict)
     responses: PageCache[HttpResponse] = field(default_factory=lambda: PageCache(128, 1.0))
     matches: MatchResponses = field(default_factory=MatchResponses)
     frames: MatchResponses = field(default_factory=MatchResponses)

@@ -7,6 +7,7 @@ import json
 import random
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,15 @@ from playout.agents.models import (
     _chat_answer,
     decoded_answer,
 )
-from playout.agents.prompts import PromptForm
+from playout.agents.prompts import PromptForm, prompt
 from playout.agents.report import BenchmarkReport
+from playout.agents.variants import known
 from playout.commands.restarts import BackOff
 from support.chat_endpoint import completion
 from support.waiting import PATIENCE_S
 
 Answer = Callable[[ModelRequest], ModelAnswer]
+KNOWN = known(games.load("tic_tac_toe"))
 
 
 class ScriptedModel(ModelClient):
@@ -67,6 +70,7 @@ def play(
 ) -> tuple[BenchmarkReport, list[ScriptedModel]]:
     """Play a benchmark whose models answer by functions; return its report."""
     usual: dict[str, Any] = {"opponents": ("random",), "pairs": 2, "calibration": 0, "retries": 1}
+    usual["solved"] = 0
     prices = {"prompt_price": 1000.0, "completion_price": 10_000.0}
     models = tuple(ModelConfig(f"model {n}", "x", **prices) for n, _ in enumerate(answers))
     benchmark = Benchmark("test", (games.load("tic_tac_toe"),), models, **usual | keys)
@@ -182,6 +186,47 @@ def test_variants_are_played_and_the_drop_is_measured(journal: Any) -> None:
     assert varied.drop is None
     assert "random plies, other names and letters" in report.markdown()
     assert "model 0 lost: " in report.html() or "model 0 won: " in report.html()
+
+
+def test_kept_values_are_measured_and_the_held_out_half_is_not_stored(
+    journal: Any, tmp_path: Path
+) -> None:
+    keys: dict[str, Any] = {"pairs": 1, "opponents": ()}
+    questions = play(journal, first, **keys, solved=30)[0].benchmark.questions
+    by_prompt = {prompt(each.solved.position, PromptForm(), KNOWN): each for each in questions}
+    both = Counter(each.is_held_out for each in questions)
+    assert both == {False: 15, True: 15}
+
+    def keeps(request: ModelRequest) -> ModelAnswer:
+        """Keep the value of each position that is not held out, and answer others wrongly."""
+        found = by_prompt[request.messages[0]["content"]]
+        names = {each: found.solved.position.name(each) for each in found.solved.values}
+        kept = [name for each, name in names.items() if found.solved.kept_by(each)]
+        lost = [name for each, name in names.items() if not found.solved.kept_by(each)]
+        wrong = lost[0] if len(lost) % 2 else "SECRET"
+        return ModelAnswer(f"MOVE: {wrong if found.is_held_out else kept[0]}", 100, 10)
+
+    with (tmp_path / "other.jsonl").open("a+b") as other:
+        report, (model,) = play(other, keeps, **keys, solved=30)
+        (measure,) = report.measures
+        assert measure.kept
+        assert measure.kept_held_out
+        assert (measure.kept.value, measure.kept.number) == (1, 15)
+        assert (measure.kept_held_out.value, measure.kept_held_out.number) == (0, 15)
+        assert measure.cost == pytest.approx(0.2 * 30)
+        assert "| model 0 | tic\\_tac\\_toe | 100.0% (80 to 100) | 0.0% (0 to 20) |" in (
+            report.markdown()
+        )
+        assert len(model.asked) == 30
+        report, (again,) = play(other, keeps, **keys, solved=20)
+        assert again.asked == []
+        kept = report.measures[0].kept
+        assert kept
+        assert kept.number == 10
+    stored = (tmp_path / "other.jsonl").read_text()
+    for text, each in by_prompt.items():
+        assert (json.dumps(text, ensure_ascii=False) in stored) != each.is_held_out
+    assert "SECRET" not in stored
 
 
 def test_models_play_each_other_and_players_are_calibrated(journal: Any) -> None:

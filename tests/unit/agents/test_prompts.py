@@ -45,10 +45,16 @@ def test_the_forms_of_a_position() -> None:
     assert '"rows": [["O", ".", "."], [".", "X", "."]' in prompt(
         position, PromptForm("json"), played
     )
-    rolled = Position(games.load("backgammon")).rolled(random.Random(1).randrange)
-    assert "cells: 13:X5, 17:O3, 19:O5" in prompt(
-        rolled, PromptForm("coordinates"), known(rolled.game)
+    assert "\nO2/1X1/3\nRows from the top; a number is that many empty cells; rows 1 2 3" in prompt(
+        position, PromptForm("fen"), played
     )
+    chess = Position.from_names(games.load("chess"), ["e4", "c5", "Nf3"])
+    assert "FEN: rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2\n" in prompt(
+        chess, PromptForm("fen"), known(chess.game)
+    )
+    rolled = Position(games.load("backgammon")).rolled(random.Random(1).randrange)
+    for board in ("coordinates", "fen"):
+        assert "cells: 13:X5, 17:O3, 19:O5" in prompt(rolled, PromptForm(board), known(rolled.game))
     assert str(PromptForm("json", legal=False, history=False)) == (
         "json, legal moves not listed, position alone"
     )

@@ -113,6 +113,26 @@ def test_a_request_fails_when_the_connection_is_lost() -> None:
     asyncio.run(ask())
 
 
+@pytest.mark.parametrize("lose", [AgentSession.disconnected, AgentSession.unusable])
+def test_an_analysis_fails_when_the_connection_is_lost(
+    lose: Callable[[AgentSession, str], None],
+) -> None:
+    async def use() -> None:
+        session, _, _ = opened()
+        session.received(WELCOME)
+        asking = asyncio.ensure_future(session.ask(Analyse(game="nim", seconds=1.0)))
+        await asyncio.sleep(0)
+        session.received(AnalysisQueued(re=1, analysis="a", bot="uct", seconds=1.0))
+        await asking
+        waiting = asyncio.ensure_future(session.analysis("a", 300))
+        await asyncio.sleep(0)
+        lose(session, "lost")
+        with pytest.raises(AgentError, match="The connection was lost; ask again"):
+            await waiting
+
+    asyncio.run(use())
+
+
 def test_an_analysis_that_takes_too_long_is_stopped() -> None:
     async def ask() -> None:
         session, connection, _ = opened()
