@@ -68,7 +68,7 @@ class ServerAddress(NamedTuple):
         return spelled(self.host, self.port)
 
     def connection(
-        self, reactor: Any, listener: ServerListener, patience_s: float, **options: bool
+        self, reactor: Any, listener: ServerListener, patience_s: float, **options: Any
     ) -> ServerConnection:
         """Return a connection, not yet opened, with the further `options` of its class."""
         address = (self.host, self.port)

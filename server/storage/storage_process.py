@@ -31,6 +31,7 @@ from playout.server.model.records import (
     MovesTakenBack,
     Record,
     SeatTakenOver,
+    TournamentChanged,
     TournamentEnded,
     match_without_result,
 )
@@ -204,7 +205,7 @@ class Writer:
 
     def _continues_incomplete(self, record: Record | BrokenRecord) -> bool:
         """Return whether a record continues a match or tournament that lacks a record."""
-        kinds = MovePlayed | MovesTakenBack | SeatTakenOver | EntrantWithdrawn
+        kinds = MovePlayed | MovesTakenBack | SeatTakenOver | EntrantWithdrawn | TournamentChanged
         continues = isinstance(record, kinds)
         return continues and _subject_of(record) in self._incomplete
 
