@@ -94,7 +94,7 @@ class LeaderboardEntry(Struct, frozen=True, kw_only=True):
     last_at: float
 
 
-class Meeting(Struct, frozen=True, kw_only=True):
+class PlayerMeeting(Struct, frozen=True, kw_only=True):
     """The matches of two players, by their indices in the list of all players, from 0.
 
     `won`, `tied` and `lost` are those of `one`.
@@ -124,7 +124,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     anchor_rating: float | None = None
     first_move: float | None = None
     first_move_error: float | None = None
-    meetings: tuple[Meeting, ...] = ()
+    meetings: tuple[PlayerMeeting, ...] = ()
 
     def ratings(self) -> dict[PlayerVersion, LeaderboardEntry]:
         """Return the entries by player and version."""
@@ -356,7 +356,7 @@ class _ResultCounts:
 
 def _meetings(
     outcomes: Mapping[tuple[int, int], Sequence[int]], order: Mapping[int, int]
-) -> Iterator[Meeting]:
+) -> Iterator[PlayerMeeting]:
     """Yield the meetings of players at their indices in an order, the better one first."""
     sums: dict[tuple[int, int], list[int]] = {}
     for (first, second), counts in outcomes.items():
@@ -366,7 +366,7 @@ def _meetings(
         for place, count in enumerate(counts if one < other else reversed(counts)):
             its[place] += count
     for (one, other), (won, tied, lost) in sorted(sums.items()):
-        yield Meeting(one=one, other=other, won=won, tied=tied, lost=lost)
+        yield PlayerMeeting(one=one, other=other, won=won, tied=tied, lost=lost)
 
 
 def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[LeaderboardEntry]:

@@ -14,7 +14,7 @@ from playout.ratings.bradley_terry import (
     error_of_its_own,
     matches_needed,
 )
-from playout.ratings.leaderboard import Meeting
+from playout.ratings.leaderboard import PlayerMeeting
 from playout.server.ladder.state import LadderState
 
 #: A rating with a larger error, in Elo, is provisional: for about 25 matches.
@@ -67,7 +67,7 @@ class LadderTable(Struct, frozen=True, kw_only=True):
     first_move: float | None
     first_move_error: float | None
     standings: tuple[LadderStanding, ...]
-    meetings: tuple[Meeting, ...]
+    meetings: tuple[PlayerMeeting, ...]
     comparisons: tuple[VersionComparison, ...]
 
 
@@ -135,12 +135,12 @@ def _standing(
     )
 
 
-def _meetings(ladder: LadderState, order: list[int]) -> Iterator[Meeting]:
+def _meetings(ladder: LadderState, order: list[int]) -> Iterator[PlayerMeeting]:
     number = {index: row for row, index in enumerate(order)}
     for low, high in ladder.met:
         one, other = sorted((low, high), key=number.__getitem__)
         first, second = ladder.counts(one, other), ladder.counts(other, one)
-        yield Meeting(
+        yield PlayerMeeting(
             one=number[one],
             other=number[other],
             won=first.first + second.second,

@@ -16,8 +16,8 @@ from playout.protocol.names import skeleton
 from playout.ratings.leaderboard import (
     Leaderboard,
     LeaderboardEntry,
-    Meeting,
     OverallEntry,
+    PlayerMeeting,
     PlayerVersion,
     RatingPoint,
 )
@@ -65,7 +65,7 @@ class Ranking(Struct, frozen=True, kw_only=True):
     anchor_rating: float | None
     first_move: float | None
     first_move_error: float | None
-    meetings: tuple[Meeting, ...]
+    meetings: tuple[PlayerMeeting, ...]
 
 
 class TournamentResponse(Struct, frozen=True, kw_only=True):

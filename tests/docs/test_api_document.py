@@ -12,7 +12,7 @@ import pytest
 
 from playout.games.core.description import DescribedParameter, Description, Variant
 from playout.ratings.bradley_terry import VersionComparison
-from playout.ratings.leaderboard import LeaderboardEntry, Meeting, OverallEntry, RatingPoint
+from playout.ratings.leaderboard import LeaderboardEntry, OverallEntry, PlayerMeeting, RatingPoint
 from playout.server.ladder.standings import LadderStanding, LadderTable
 from playout.server.storage.results import (
     MatchRow,
@@ -49,7 +49,7 @@ KINDS: dict[str, Any] = {
     "player in a list": PlayerRow,
     "totals": PlayerTotals,
     "ranking": Ranking,
-    "player meeting": Meeting,
+    "player meeting": PlayerMeeting,
     "player over games": OverallEntry,
     "rating": LeaderboardEntry,
     "player": PlayerRecord,
@@ -78,7 +78,7 @@ KINDS: dict[str, Any] = {
     "ladder player": LadderPlayerHistory,
     "ladder version": LadderVersionHistory,
     "ladder standing": LadderStanding,
-    "ladder meeting": Meeting,
+    "ladder meeting": PlayerMeeting,
     "comparison": VersionComparison,
     "game": Description,
     "bot": BotResponse,

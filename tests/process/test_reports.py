@@ -124,7 +124,7 @@ def host() -> Iterator[RunningServer]:
     assert "Traceback" not in log, log
 
 
-class Reporter:
+class ReportingAccount:
     """A registered account that reports matches over a socket."""
 
     def __init__(self, server: RunningServer, name: str) -> None:
@@ -143,8 +143,8 @@ class Reporter:
 
 
 @pytest.fixture
-def reporter(host: RunningServer, request: pytest.FixtureRequest) -> Iterator[Reporter]:
-    found = Reporter(host, f"r{abs(hash(request.node.name)) % 10**9}")
+def reporter(host: RunningServer, request: pytest.FixtureRequest) -> Iterator[ReportingAccount]:
+    found = ReportingAccount(host, f"r{abs(hash(request.node.name)) % 10**9}")
     yield found
     found.client.socket.close()
 
@@ -159,7 +159,7 @@ def changed(lines: list[bytes], change: Callable[[Any], None], which: int = 0) -
 def test_a_tournament_is_pushed_once_and_rated_apart(
     host: RunningServer, folder: Path, stored: StoredTournament
 ) -> None:
-    account = Reporter(host, "Eve")
+    account = ReportingAccount(host, "Eve")
     environment = os.environ | {"PLAYOUT_TOKEN": account.token}
     where = ("--server", f"{host.host}:{host.port}", "--name", "Eve", *database_option(folder))
 
@@ -193,7 +193,9 @@ def test_a_tournament_is_pushed_once_and_rated_apart(
     account.client.socket.close()
 
 
-def test_a_report_that_was_cut_off_continues(reporter: Reporter, stored: StoredTournament) -> None:
+def test_a_report_that_was_cut_off_continues(
+    reporter: ReportingAccount, stored: StoredTournament
+) -> None:
     lines = list(lines_of(stored))
     assert reporter.report()["matches"] == 0
     assert reporter.report(matches=packed(b"".join(lines[:5])))["matches"] == 5
@@ -205,7 +207,7 @@ def test_a_report_that_was_cut_off_continues(reporter: Reporter, stored: StoredT
     assert (again["matches"], again["over"]) == (12, True)
 
 
-def test_forged_matches_are_refused(reporter: Reporter, stored: StoredTournament) -> None:
+def test_forged_matches_are_refused(reporter: ReportingAccount, stored: StoredTournament) -> None:
     lines = list(lines_of(stored))[:2]
 
     def fault(change: Callable[[Any], None]) -> str:
@@ -227,7 +229,7 @@ def test_forged_matches_are_refused(reporter: Reporter, stored: StoredTournament
 
 
 def test_a_tournament_with_other_pairs_is_refused_and_counts_nothing(
-    host: RunningServer, reporter: Reporter, stored: StoredTournament
+    host: RunningServer, reporter: ReportingAccount, stored: StoredTournament
 ) -> None:
     lines = list(lines_of(stored))
     swapped = changed(lines, lambda each: each.update(players=["Ann", "Master"]))
@@ -241,7 +243,7 @@ def test_a_tournament_with_other_pairs_is_refused_and_counts_nothing(
     assert site.refused(f"tournaments/{reporter.report()['tournament']}")[0] == 404
 
 
-def test_reports_that_cannot_be_read_are_refused(reporter: Reporter) -> None:
+def test_reports_that_cannot_be_read_are_refused(reporter: ReportingAccount) -> None:
     bomb = base64.b64encode(zlib.compress(b" " * 10**7, 9)).decode()
     assert "bytes" in reporter.fault(matches=bomb)
     assert "Base64" in reporter.fault(matches="%%%")
@@ -269,7 +271,7 @@ def test_guests_report_nothing_and_no_token_is_an_error(
 
 
 def test_one_account_sends_one_report_at_a_time(
-    reporter: Reporter, stored: StoredTournament
+    reporter: ReportingAccount, stored: StoredTournament
 ) -> None:
     lines = packed(b"".join(lines_of(stored)))
     for number in (901, 902):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.web import http
 
-from playout.ratings.leaderboard import Meeting
+from playout.ratings.leaderboard import PlayerMeeting
 from playout.ratings.plot import rating_plot
 from playout.server.storage.results import MatchFilter, page_of
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse
@@ -55,7 +55,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     )
 
 
-def cells(met: Meeting) -> list[tuple[tuple[int, int], str]]:
+def cells(met: PlayerMeeting) -> list[tuple[tuple[int, int], str]]:
     """The two cells of a crosstable by their places: the points, and the number of matches."""
     matches = met.won + met.tied + met.lost
     return [

@@ -7,7 +7,7 @@ from msgspec import structs
 from playout.ratings.leaderboard import (
     ALL_CLOCKS,
     Leaderboard,
-    Meeting,
+    PlayerMeeting,
     RatedGame,
     RatingBook,
     over_games,
@@ -44,7 +44,7 @@ def test_a_class_of_clocks_has_its_matches_and_its_anchor_the_rating_of_all() ->
 
 def test_meetings_have_both_orders_of_two_players_together() -> None:
     fast = boards_of(FAST)["fast"]
-    assert fast.meetings == (Meeting(one=0, other=1, won=1, tied=1, lost=0),)
+    assert fast.meetings == (PlayerMeeting(one=0, other=1, won=1, tied=1, lost=0),)
     whole = boards_of([*FAST, *SLOW])[ALL_CLOCKS]
     names = [each.name for each in whole.entries]
     met = {(names[each.one], names[each.other]): each for each in whole.meetings}
