@@ -28,6 +28,8 @@ from support.waiting import wait_until
 
 #: One game for each kind of board: squares, hexagons, pits, lines and intersections.
 KINDS = ["breakthrough", "hex", "kalah", "dots_and_boxes", "go"]
+#: What is announced of a move.
+_MOVE = re.compile(r".+ plays? ")
 #: The colours of the pieces of player 1 and player 2, by the surface of the board.
 LOOKS = {
     "checkered": ("white", "black"),
@@ -72,8 +74,8 @@ def play(reader: ScreenReader, draw: random.Random) -> list[str]:
 
     def ready() -> list[AccessibleNode]:
         root = listen()
-        if over := button(root, "Play again"):
-            return [over]
+        if over := button(root, "Play again"):  # the result is announced after the last move
+            return [] if said and _MOVE.match([*said.values()][-1]) else [over]
         return choices(root) if root.name.startswith("Your turn") else []
 
     while (moves := wait_until(ready))[0].name != "Play again":
@@ -99,7 +101,7 @@ def assert_moves_are_announced(said: list[str], record: StoredMatch) -> None:
 
     Where the first roll decides who begins, the opponent may have moved before the page was open.
     """
-    told = [each for each in said if re.match(r".+ plays? ", each)]
+    told = [each for each in said if _MOVE.match(each)]
     movers = {1: "You play", 2: f"{record.started.players[1]} plays"}
     expected = [
         f"{movers[move.seat]} {name}"
