@@ -10,6 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,16 +62,24 @@ def table(value: object) -> dict[str, object]:
     return value
 
 
-def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
-    """Return a check for one of the allowed words; `kind` names them in errors."""
+@dataclass(frozen=True)
+class OneOf:
+    """A check for one of the allowed words; `kind` names them in errors."""
 
-    def check(value: object) -> str:
+    kind: str
+    allowed: Sequence[str]
+
+    def __call__(self, value: object) -> str:
+        """Return the word; raise ValueError for other values."""
         chosen = text(value)
-        if chosen not in allowed:
-            raise spec.unknown(kind, chosen, allowed)
+        if chosen not in self.allowed:
+            raise spec.unknown(self.kind, chosen, self.allowed)
         return chosen
 
-    return check
+
+def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
+    """Return a check for one of the allowed words; `kind` names them in errors."""
+    return OneOf(kind, allowed)
 
 
 def whole(low: int, high: int) -> Check[int]:
@@ -215,6 +224,8 @@ class Faults:
 
     def __init__(self, where: str, lines: Mapping[toml_lines.Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
+        #: The faults with the paths of their values: line, path, text without the place.
+        self.placed: list[tuple[int, toml_lines.Path, str]] = []
         #: Warnings, which do not make the file invalid.
         self.notes: list[str] = []
         self._where = where
@@ -227,6 +238,7 @@ class Faults:
         self._paths.add(path)
         place = f"{self._where}:{line}: " if self._where else ""
         self.found.append((line, place + beginning(text, _LONGEST)))
+        self.placed.append((line, path, beginning(text, _LONGEST)))
 
     def add_new(self, path: toml_lines.Path, text: str) -> None:
         """Add a fault, unless the value, or a table or list around it, has one already."""
@@ -235,7 +247,9 @@ class Faults:
 
     def add_elsewhere(self, path: toml_lines.Path, place: str, text: str) -> None:
         """Add a fault in another file, which the value at `path` names."""
-        self.found.append((self._line(path), f"{place}: {beginning(text, _LONGEST)}"))
+        found = f"{place}: {beginning(text, _LONGEST)}"
+        self.found.append((self._line(path), found))
+        self.placed.append((self._line(path), path, found))
 
     def text(self) -> str:
         """Return the first faults in the order of their lines, a line of text for each."""
@@ -299,13 +313,16 @@ class TomlTable:
     def table(self, key: str, kind: str) -> TomlTable:
         """Return a table within this one; an empty one if it is missing or wrong."""
         nothing: dict[str, object] = {}
-        return TomlTable(self.take(key, table, nothing), (*self.path, key), kind, self._faults)
+        return self._inner(self.take(key, table, nothing), kind, key)
 
     def tables(self, key: str, kind: str) -> Iterator[TomlTable]:
         """Yield the tables of a required list, without wrong ones."""
         for i, values in enumerate(self.elements(key, table, None)):
             if values is not None:
-                yield TomlTable(values, (*self.path, key, i), kind, self._faults)
+                yield self._inner(values, kind, key, i)
+
+    def _inner(self, values: Mapping[str, object], kind: str, *keys: str | int) -> TomlTable:
+        return TomlTable(values, (*self.path, *keys), kind, self._faults)
 
     def close(self, above: Container[str] = (), what: str = "") -> None:
         """Add a fault for each key that was not taken; keys of `above` belong before `what`."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
 from playout.protocol.names import HIDDEN
-from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
 
 PROTOCOL = 1
 
@@ -685,13 +685,47 @@ class WatchLadder(Request, frozen=True, kw_only=True):
     game: Text
 
 
+class CheckTournament(Request, frozen=True, kw_only=True):
+    """Ask for the faults of a tournament that the server would host, without creating it.
+
+    It is given as the text of a file, or as the values of one.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    toml: str = ""
+    values: dict[str, Any] | None = None
+
+
 class CreateTournament(Request, frozen=True, kw_only=True):
-    """Begin a tournament, and watch it."""
+    """Begin a tournament, and watch it.
+
+    `hosted`: the server starts the entrants with a `player`, which must be those of its bots.
+    """
 
     sent_by: ClassVar = SESSIONS
     administrators_only: ClassVar = True
 
     spec: TournamentSpec
+    hosted: bool = False
+
+
+class ChangeTournament(Request, frozen=True, kw_only=True):
+    """Pause a tournament or continue it, add rounds, replace an entrant, or add one.
+
+    While it is paused, no match begins. `rounds` is the new number. `entrant` takes the place of
+    the entrant called `replaced`, with its results so far; without that it joins as a late one.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    tournament: Key
+    paused: bool | None = None
+    rounds: int | None = None
+    replaced: Name | None = None
+    entrant: Entrant | None = None
 
 
 class WatchTournament(Request, frozen=True, kw_only=True):
@@ -1160,9 +1194,10 @@ class News(Event, frozen=True, kw_only=True):
 class Tournament(Event, frozen=True, kw_only=True):
     """A tournament: the answer to `create_tournament` and `watch_tournament`.
 
-    Sent again when it is over or loses an entrant. `withdrawn` are the places of the withdrawn
-    entrants in the list of entrants, in the order of their withdrawal. The openings of `spec` are
-    sent without their `lines`, which may be thousands.
+    Sent again when it is over, changed or paused, or loses an entrant. `withdrawn` are the places
+    of the withdrawn entrants in the list of entrants, in the order of their withdrawal. The
+    openings of `spec` are sent without their `lines`, which may be thousands. `hosted`: the server
+    starts its entrants.
     """
 
     durable: ClassVar = True
@@ -1171,6 +1206,31 @@ class Tournament(Event, frozen=True, kw_only=True):
     spec: TournamentSpec
     over: bool = False
     withdrawn: tuple[int, ...] = ()
+    paused: bool = False
+    hosted: bool = False
+
+
+class TournamentFault(Struct, frozen=True, omit_defaults=True):
+    """A fault of a tournament: `path` leads to the value by keys and places, from 0, in lists.
+
+    `line` is that of the file, from 1.
+    """
+
+    path: tuple[str | int, ...]
+    line: int
+    text: str
+
+
+class TournamentDraft(Event, frozen=True, kw_only=True):
+    """The answer to `check_tournament`: the text of the file, its values, and its faults.
+
+    Without faults, `spec` is the specification with which the tournament can be created.
+    """
+
+    toml: str
+    values: dict[str, Any]
+    faults: tuple[TournamentFault, ...] = ()
+    spec: TournamentSpec | None = None
 
 
 class Fixture(Event, frozen=True, kw_only=True):

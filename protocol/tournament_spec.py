@@ -40,6 +40,7 @@ class Entrant:
 
     `folder`: where the command starts, relative to the folder of the file; None for that folder.
     `sandbox`: whether the command runs in a sandbox, which shows it no other folder of the user.
+    `since`: the first round of a Swiss in which it is paired; above 1 for a late entrant.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Entrant:
     protocol: str | None = None
     folder: str | None = field(default=None, metadata=PRIVATE)
     sandbox: bool = False
+    since: int = 1
 
 
 @dataclass(frozen=True)

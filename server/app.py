@@ -38,6 +38,7 @@ from playout.protocol.endpoints import (
 from playout.protocol.tournament_spec import loads
 from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
+    CheckFile,
     CheckPassword,
     Effect,
     EndAnalysis,
@@ -47,6 +48,7 @@ from playout.server.core.effects import (
     RateLadder,
     StartAnalysis,
     StartBot,
+    StartOrganizer,
 )
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
@@ -55,7 +57,13 @@ from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.passwords import PasswordChecks
-from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
+from playout.server.net.player_processes import (
+    Analysts,
+    BotProcesses,
+    FileChecks,
+    Organizers,
+    PuzzleSearches,
+)
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.site_processes import (
@@ -281,11 +289,14 @@ class _Server:
         hub, policy, settings = self._hub, self._hub.policy, self._settings
         analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
         reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
+        checks = FileChecks(reactor(), driver.caller(hub.file_checked))
+        reactor().addSystemEventTrigger("after", "shutdown", checks.close)
         carriers: dict[type[Effect], Callable[[Any], None]] = {
             RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start,
             StartAnalysis: analysts.start,
             EndAnalysis: analysts.end,
             CheckPassword: PasswordChecks(reactor(), driver.caller(hub.password_checked)).start,
+            CheckFile: checks.start,
         }
         if policy.bots:
             connections = TcpConnectionFactory(
@@ -298,7 +309,14 @@ class _Server:
                 driver.caller(hub.bot_starting),
             )
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
-            carriers |= {StartBot: bots.start, EndBot: bots.end}
+            ended, log_json = driver.caller(hub.organizer_ended), settings.log_json
+            organizers = Organizers(reactor(), bots.port, ended, log_json=log_json)
+            reactor().addSystemEventTrigger("after", "shutdown", organizers.close)
+            carriers |= {
+                StartBot: bots.start,
+                EndBot: bots.end,
+                StartOrganizer: organizers.start,
+            }
         if settings.competition:
             self._prepare_competitions(driver)
         if settings.lab:

@@ -29,6 +29,11 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def entrant_token(key: str, name: str) -> str:
+    """The token of an account to which only processes of the server log in, which have the key."""
+    return hmac.new(key.encode(), skeleton(name).encode(), hashlib.sha256).hexdigest()
+
+
 class DeviceLogin(Struct, frozen=True):
     """A device that has logged in with a password or by a code, and has a token of its own.
 

@@ -6,6 +6,7 @@ outbox until the records before them are stored.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -154,6 +155,11 @@ class Context:
     def new_token(self) -> str:
         """A secret of 128 random bits, in hexadecimal."""
         return f"{self.random.getrandbits(128):032x}"
+
+    @functools.cached_property
+    def entrants_key(self) -> str:
+        """The key of the tokens of entrants that the server starts; it is valid until it ends."""
+        return self.new_token()
 
     def new_match(
         self, game: Game, players: tuple[str, str], terms: Terms, opening: Iterable[int] = ()

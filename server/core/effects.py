@@ -6,11 +6,13 @@ They are structs, because a move makes a dozen, and dataclasses take six times a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from playout.protocol.analyst import Work
 from playout.protocol.messages import Event, ServerState
+from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings.bradley_terry import RatingProblem
 from playout.server.model.records import Record
 
@@ -80,6 +82,34 @@ class EndBot(Struct, frozen=True, gc=False):
     """Kill the process of a bot at any time."""
 
     bot: str
+
+
+class StartOrganizer(Struct, frozen=True, gc=False):
+    """Start the process that starts the entrants of a tournament, and call `organizer_ended` later.
+
+    It logs in with the `token` of a session called `name`. `players` are those that entrants may
+    have; with the `key`, `accounts.entrant_token` makes the tokens of entrants.
+    """
+
+    tournament: str
+    spec: TournamentSpec
+    players: tuple[str, ...]
+    name: str
+    token: str
+    key: str
+
+
+class CheckFile(Struct, frozen=True, gc=False):
+    """Check the file of a tournament, which takes seconds, and call `file_checked` with the result.
+
+    `check` is the number of the check; its `values` are those of the file, or None if `toml` is its
+    text. `players` are those that entrants may have.
+    """
+
+    check: int
+    toml: str
+    values: dict[str, Any] | None
+    players: tuple[str, ...]
 
 
 class StartAnalysis(Struct, frozen=True, gc=False):
@@ -175,6 +205,8 @@ Effect = (
     | Store
     | StartBot
     | EndBot
+    | StartOrganizer
+    | CheckFile
     | StartAnalysis
     | EndAnalysis
     | RateLadder

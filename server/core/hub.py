@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from playout.protocol.analyst import AnalysisReport
-from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
+from playout.protocol.messages import Closing, Code, Request, RequestId, Sender, TournamentDraft
 from playout.ratings.bradley_terry import Ratings
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import Effect
@@ -26,6 +26,7 @@ from playout.server.core.handlers.analyses import Analyses, Luck, Proofs, Puzzle
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
+from playout.server.core.handlers.hosting import Hosting
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.logins import Logins
 from playout.server.core.handlers.play import Play
@@ -81,7 +82,9 @@ class Hub:
         self._seeks = seeks = Seeks(context)
         self.bots = bots = BotManager(context, sessions, seeks)
         self.lobby_feed = feed = LobbyFeed(context)
-        tournaments = Tournaments(context, sessions)
+        greeting = Greeting(context, sessions, bots, software)
+        hosting = Hosting(context, sessions, bots, greeting)
+        self._tournaments = tournaments = Tournaments(context, sessions, hosting)
         self.clusters = tournaments.clusters
         self._proofs = proofs = Proofs(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
@@ -90,7 +93,6 @@ class Hub:
         self.analyses = analyses = Analyses(context)
         push = PushNotices(context)
         self._recovery = Recovery(context, sessions, bots, tournaments, ladders)
-        greeting = Greeting(context, sessions, bots, software)
         administration = Administration(context, sessions, greeting, bots, analyses, tournaments)
         play = Play(context, sessions)
         self._logins = logins = Logins(context, sessions)
@@ -265,6 +267,16 @@ class Hub:
     def restore_matches(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
         """Continue the matches from before the server was started."""
         self._recovery.matches(stored, now)
+        return self._finish_call(now)
+
+    def organizer_ended(self, tournament: str, why: str, now: float) -> list[Effect]:
+        """Note that the organizer of a tournament has exited."""
+        self._tournaments.organizer_ended(tournament, why, now)
+        return self._finish_call(now)
+
+    def file_checked(self, check: int, draft: TournamentDraft, now: float) -> list[Effect]:
+        """Send the result of the check of a tournament's file."""
+        self._tournaments.file_checked(check, draft)
         return self._finish_call(now)
 
     def awaits_luck(self, match: str) -> bool:

@@ -270,9 +270,10 @@ class MatchRoom:
             self._context.send_to(session, self.started(session, now))
         self.settle(now)
 
-    def restore(self, moves: Iterable[MovePlayed], now: float) -> None:
+    def restore(self, moves: Iterable[MovePlayed], now: float, least_grace_s: float = 0.0) -> None:
         """Continue a match from before the server was started, after the grace period.
 
+        `least_grace_s` is the shortest grace period, in seconds.
         `moves` are those that the players have made. The clock of a match by correspondence has run
         on meanwhile.
         """
@@ -288,7 +289,8 @@ class MatchRoom:
             since = min(now, moved_at - self._context.epoch)  # the clock may have been set back
             self.match.resume(since, by=now + _LEFT_AFTER_RESTART_S)
         else:
-            self.match.resume(now + self._context.policy.restart_grace_s)
+            grace_s = max(self._context.policy.restart_grace_s, least_grace_s)
+            self.match.resume(now + grace_s)
         if self.proofs:
             self._context.queue(TurnBegan(self))
         self._log("match {match} continues at ply {plies}")

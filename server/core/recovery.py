@@ -37,6 +37,7 @@ from playout.server.model.records import (
     SeatTakenOver,
     StoredMatch,
     StoredTournament,
+    TournamentChanged,
     TournamentCreated,
 )
 from playout.server.tournament.ledger import UNREADABLE, parse_slot
@@ -102,11 +103,13 @@ class Recovery:
                 room.restore_ended(each.ended.at - self._context.epoch)
             else:
                 self._ladders.restore_match(room)
-                room.restore(each.moves[each.started.opening :], now)
+                grace_s = self._tournaments.grace_s(each.started.tournament)
+                room.restore(each.moves[each.started.opening :], now, grace_s)
                 self._tournaments.restore_match(room)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
         self._tournaments.start_due_matches(now)
+        self._tournaments.start_organizers(now)
 
     def _abort_if_over(self, room: MatchRoom, now: float) -> None:
         """Abort a match whose tournament has ended, which is stored before its matches end."""
@@ -150,7 +153,7 @@ class Recovery:
                 if account := self._accounts.get(record.account):
                     before = structs.replace(account, name=record.before)
                     self._sessions.account_changed(self._accounts.put(before), before, now)
-            case TournamentCreated() | EntrantWithdrawn():
+            case TournamentCreated() | TournamentChanged() | EntrantWithdrawn():
                 self._tournaments.end_failed(record.tournament, NOT_STORED, now)
             case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():
                 self._end_match(record, now)

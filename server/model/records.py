@@ -348,12 +348,27 @@ class TournamentCreated(
     tag=True,
     rename={"tournament": "id", "at": "started_at"},
 ):
-    """A tournament was created; `spec` is its specification as JSON."""
+    """A tournament was created; `spec` is its specification as JSON.
+
+    `hosted`: whether the server starts its entrants. `paused`: see `TournamentChanged`.
+    """
 
     tournament: str
     name: str
     spec: str
     at: float
+    hosted: bool | None = None
+    paused: bool | None = None
+
+
+class TournamentChanged(
+    Struct, frozen=True, kw_only=True, gc=False, tag=True, rename={"tournament": "id"}
+):
+    """A tournament has another specification, or was paused, so that no match begins."""
+
+    tournament: str
+    spec: str
+    paused: bool
 
 
 class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -451,6 +466,7 @@ Record = (
     | MatchEnded
     | LuckMeasured
     | TournamentCreated
+    | TournamentChanged
     | EntrantWithdrawn
     | TournamentEnded
     | LadderRating

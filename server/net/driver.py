@@ -19,6 +19,7 @@ from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageForma
 from playout.protocol.messages import Code, Error, Event, Move, Notice, Request, ServerState
 from playout.server.core.effects import (
     CallWhenIdle,
+    CheckFile,
     CheckPassword,
     Close,
     Effect,
@@ -35,6 +36,7 @@ from playout.server.core.effects import (
     SetFrameLimit,
     StartAnalysis,
     StartBot,
+    StartOrganizer,
     Stopped,
     Store,
     UpdateRatings,
@@ -458,9 +460,11 @@ class Driver:
 
 def _handed_on(policy: Policy) -> set[type[Effect]]:
     """The kinds of effects that workers carry out under this policy."""
-    kinds: set[type[Effect]] = {RateLadder, StartAnalysis, EndAnalysis, CheckPassword}
+    kinds: set[type[Effect]] = {
+        *(RateLadder, StartAnalysis, EndAnalysis, CheckPassword, CheckFile),
+    }
     if policy.bots:
-        kinds |= {StartBot, EndBot}
+        kinds |= {StartBot, EndBot, StartOrganizer}
     if policy.push_key:
         kinds |= {KeepPush, PushNotice}
     return kinds

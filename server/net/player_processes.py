@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
 from twisted.logger import Logger
 
 from playout.commands.child import Child, Program, stop
@@ -26,12 +28,22 @@ from playout.commands.subprocesses import (
 )
 from playout.commands.text import utc
 from playout.protocol.analyst import AnalysisOrder, AnalysisReport, StopOrder, Work
-from playout.server.core.effects import EndAnalysis, EndBot, StartAnalysis, StartBot
+from playout.protocol.messages import TournamentDraft, TournamentFault
+from playout.server.core.effects import (
+    CheckFile,
+    EndAnalysis,
+    EndBot,
+    StartAnalysis,
+    StartBot,
+    StartOrganizer,
+)
 from playout.server.core.match_room import MatchRoom
 
 _HOST = "127.0.0.1"
 _PLAYER = "playout.commands.entry_points:player"
 _ANALYST = "playout.players.analyst.analyst_process:main"
+_ORGANIZER = "playout.server.organizer.hosted:main"
+_CHECK = "playout.server.organizer.hosted:check"
 _COMMAND = "playout.commands.entry_points:server"
 #: The last line of a bot's output while it prepares to play.
 _DOING = re.compile(r"(?:Compiling|Loading|Preparing) .* \.\.\.( [0-9]+ s)?$")
@@ -115,6 +127,11 @@ class BotProcesses:
         if child := self._running.get(order.bot):
             child.send(signal.SIGKILL)
 
+    @property
+    def port(self) -> int:
+        """The port on loopback at which processes of the server connect."""
+        return int(self._listener.getHost().port)
+
     def close(self) -> None:
         """Kill the processes of all bots, and wait until they have exited."""
         stop(self._running.values(), 0.0)
@@ -133,6 +150,88 @@ class BotProcesses:
 
     def _exited(self, bot: str) -> None:
         self._ended(bot, f"it {self._running.pop(bot).why()}")
+
+
+class Organizers:
+    """Starts the organizers of tournaments that the server hosts, and reports their exits.
+
+    An organizer ends when its tournament is over, and its entrants end with it.
+    """
+
+    def __init__(
+        self, reactor: Any, port: int, ended: Callable[[str, str], None], *, log_json: bool
+    ) -> None:
+        """They connect at the `port`; `ended` is given the tournament and why its one exited."""
+        self._reactor = reactor
+        self._ended = ended
+        self._arguments = str(port), "json" if log_json else "text"
+        self._running: dict[str, Child] = {}
+
+    def start(self, order: StartOrganizer) -> None:
+        """Start an organizer; `ended` is called if that fails."""
+        program = Program.own(
+            _ORGANIZER,
+            *self._arguments,
+            environment=own_environment(),
+            niceness=0,
+            secret=msgspec.json.encode(order).decode(),
+        )
+        try:
+            child = program.start(sys.stderr.buffer)
+        except OSError as error:
+            why = f"it cannot be started: {error}"
+            self._reactor.callLater(0, self._ended, order.tournament, why)
+            return
+        self._running[order.tournament] = child
+        child.when_exited(self._reactor, partial(self._exited, order.tournament))
+
+    def close(self) -> None:
+        """Kill all organizers with their entrants, which have nothing to save."""
+        stop(self._running.values(), 0.0)
+
+    def _exited(self, tournament: str) -> None:
+        self._ended(tournament, f"it {self._running.pop(tournament).why()}")
+
+
+class FileChecks:
+    """Checks files of tournaments, each in a process of its own: the files come from others."""
+
+    def __init__(self, reactor: Any, checked: Callable[[int, TournamentDraft], None]) -> None:
+        """`checked` is called with the number of each check and its result."""
+        self._reactor = reactor
+        self._checked = checked
+        self._running: dict[int, Child] = {}
+
+    def start(self, order: CheckFile) -> None:
+        """Check a file; `checked` is called later in any case."""
+        program = Program.own(_CHECK, environment=own_environment(), niceness=PLAYER_NICENESS)
+        try:
+            child = program.start(talks=True)
+        except OSError as error:
+            self._reactor.callLater(0, self._fail, order, f"it cannot be checked: {error}")
+            return
+        self._running[order.check] = child
+        child.listen(self._reactor, TournamentDraft, partial(self._received, order))
+        child.when_exited(self._reactor, partial(self._exited, order))
+        child.say(order)
+
+    def close(self) -> None:
+        """Kill all checks, which have nothing to save."""
+        stop(self._running.values(), 0.0)
+
+    def _received(self, order: CheckFile, draft: TournamentDraft) -> None:
+        if self._running.pop(order.check, None):
+            self._checked(order.check, draft)
+
+    def _exited(self, order: CheckFile) -> None:
+        if child := self._running.pop(order.check, None):
+            _log.error("the check of a tournament {how}", how=child.why())
+            self._fail(order, "the server failed to check it; its log says why")
+
+    def _fail(self, order: CheckFile, why: str) -> None:
+        faults = (TournamentFault((), 1, why),)
+        draft = TournamentDraft(toml=order.toml, values=order.values or {}, faults=faults)
+        self._checked(order.check, draft)
 
 
 class Analysts:

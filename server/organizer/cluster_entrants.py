@@ -336,6 +336,9 @@ class ClusterEntrants:
         task = Task(f"core-set-{each.number}", core_set.run_core_set, arguments, self._job.cores)
         each.task = self._cluster.submit(task)
 
+    def add(self, entrant: Entrant) -> None:
+        """Do nothing: an entrant that joins a tournament on a cluster logs in by itself."""
+
     def remove(self, name: str) -> None:
         """End the processes of an entrant on all workers."""
         entrants = tuple(each for each in self._job.spec.entrants if each.name != name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from playout.commands.child import Child, LogFolder
@@ -54,8 +54,11 @@ class Entrants(Protocol):
         `reachable`: whether the runner is connected to the server.
         """
 
+    def add(self, entrant: Entrant) -> None:
+        """Start an entrant that has joined late or replaces the one of its name."""
+
     def remove(self, name: str) -> None:
-        """End the processes of an entrant that is withdrawn."""
+        """End the processes of an entrant that is withdrawn or replaced."""
 
     def stop(self) -> None:
         """End the processes of all entrants."""
@@ -122,15 +125,20 @@ class LocalEntrants:
         start: Start,
         logs: LogFolder,
         runner: RunnerCalls,
+        *,
+        shares_cores: bool = False,
     ) -> None:
-        """`start` starts a process; its output is written to a file in `logs`."""
+        """`start` starts a process; its output is written to a file in `logs`.
+
+        With `shares_cores`, other programs use the cores: the system assigns them to matches.
+        """
         spec = event.spec
         entrants = remaining(event)
         self._supervisor = Supervisor(entrants, start, logs, runner.show, runner.withdraw)
         self._logs, self._show = logs, runner.show
         #: The entrants whose logs were shown.
         self._crashed: set[str] = set()
-        self._cores = TournamentCores(spec)
+        self._cores = TournamentCores(replace(spec, concurrency=0) if shares_cores else spec)
         self._at_once = spec.concurrency
         #: The processes that are started when the first match has begun: they would delay it.
         self._later = Counter(initial_processes(spec))
@@ -175,8 +183,13 @@ class LocalEntrants:
             self._reinforce(progress)
         self._supervisor.poll(now, reachable=reachable)
 
+    def add(self, entrant: Entrant) -> None:
+        """Start an entrant that has joined late or replaces the one of its name."""
+        self._supervisor.put(entrant)
+        self._supervisor.add(entrant.name)
+
     def remove(self, name: str) -> None:
-        """End the processes of an entrant that is withdrawn."""
+        """End the processes of an entrant that is withdrawn or replaced."""
         self._supervisor.remove(name)
 
     def stop(self) -> None:

@@ -34,7 +34,7 @@ from playout.protocol.messages import (
     Welcome,
     Withdraw,
 )
-from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.server.organizer.console import TournamentDisplay
 from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
 from playout.server.organizer.local_server import TEMPORARY, LocalServer, LocalServerError, refusal
@@ -113,6 +113,8 @@ class Runner:
         self._logs = logs
         self._stay = stay
         self._tournament = request.tournament
+        #: The specification in the last message.
+        self._sent: TournamentSpec | None = None
         self._is_creating = False
         self._entrants: Entrants | None = None
         self._crashing: set[str] = set()
@@ -226,6 +228,8 @@ class Runner:
             self._display.show(f"{name} is withdrawn; the others play on")
             if self._entrants:
                 self._entrants.remove(name)
+        if event.spec != self._sent:
+            self._spec_changed(self.progress.ledger, event)
         self.progress.update(event)
         self._ask_to_withdraw(self._crashing)
         # The answer comes after the fixtures that the server is sending.
@@ -236,6 +240,7 @@ class Runner:
         if changed := self._changed(event.spec):
             self._fail(changed)
             return
+        self._sent = event.spec
         # The event's specification has only what is public, and no given openings.
         own = self._request.spec
         given = {each.name: each for each in own.entrants}
@@ -257,6 +262,31 @@ class Runner:
         if (most := self._request.at_once) and most < spec.concurrency:
             event = structs.replace(event, spec=replace(spec, concurrency=most))
         self._entrants = self._entrants_of(event, calls)
+        self._reactor.callLater(0, self._poll)  # starts them
+
+    def _spec_changed(self, ledger: Ledger, event: Tournament) -> None:
+        """Continue with another specification; start the entrants that are new in it.
+
+        Only a tournament that the server hosts says what is started.
+        """
+        before, now = self._sent.entrants if self._sent else (), event.spec.entrants
+        known = {each.name: each for each in ledger.spec.entrants}
+        new = {
+            each.name: each if event.hosted else Entrant(each.name, each.version, since=each.since)
+            for each in now
+            if each not in before
+        }
+        entrants = tuple(new.get(each.name) or known[each.name] for each in now)
+        spec = replace(ledger.spec, entrants=entrants, rounds=event.spec.rounds,
+                       anchor=event.spec.anchor)  # fmt: skip
+        self._sent = event.spec
+        ledger.change(spec)
+        assert self._entrants
+        for name in known.keys() - {each.name for each in now}:
+            self._entrants.remove(name)
+        for each in new.values():
+            self._display.show(f"{each.name} plays from now on")
+            self._entrants.add(each)
 
     def _changed(self, began: TournamentSpec) -> str | None:
         """Return why a tournament is not resumed: the entrants with another version, or None."""

@@ -34,6 +34,7 @@ from playout.server.model.records import (
     StoredLeaderboard,
     StoredRatingPoint,
     TokenRenewed,
+    TournamentChanged,
     TournamentCreated,
     TournamentEnded,
 )
@@ -135,6 +136,7 @@ def writes(kind: str) -> dict[type[Record], tuple[Write, ...]]:
         LadderRating: (_add(kind, ladder_ratings),),
         StoredLeaderboard: (_put(kind, leaderboards),),
         StoredRatingPoint: (_add(kind, rating_points),),
+        TournamentChanged: (_CHANGE_TOURNAMENT,),
         TournamentEnded: (_END_TOURNAMENT,),
         PuzzleAttempted: (_add_attempt(kind),),
     }
@@ -266,6 +268,11 @@ _END_MATCH = (
     .values({name: _value(name) for name in columns_of(MatchEnded) if name != "id"})
 )
 _MEASURE_LUCK = sa.update(matches).where(matches.c.id == _value("id")).values(luck=_value("luck"))
+_CHANGE_TOURNAMENT = (
+    sa.update(tournaments)
+    .where(tournaments.c.id == _value("id"))
+    .values(spec=_value("spec"), paused=_value("paused"))
+)
 _END_TOURNAMENT = (
     sa.update(tournaments)
     .where(tournaments.c.id == _value("id"), tournaments.c.ended_at.is_(None))

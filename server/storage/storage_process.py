@@ -31,6 +31,7 @@ from playout.server.model.records import (
     MovesTakenBack,
     Record,
     SeatTakenOver,
+    TournamentChanged,
     TournamentEnded,
     match_without_result,
 )
@@ -88,7 +89,9 @@ def main() -> None:
             with contextlib.suppress(OSError):  # the server may have exited; its records are stored
                 connection.sendall(framed(encode(sent)))
 
-        order = decode_open_database(inbox.first())
+        if not (first := inbox.first()):
+            return
+        order = decode_open_database(first)
         try:
             database = _opened(order)
             revision = database.accounts()[1] if order.revision is None else order.revision
@@ -202,7 +205,7 @@ class Writer:
 
     def _continues_incomplete(self, record: Record | BrokenRecord) -> bool:
         """Return whether a record continues a match or tournament that lacks a record."""
-        kinds = MovePlayed | MovesTakenBack | SeatTakenOver | EntrantWithdrawn
+        kinds = MovePlayed | MovesTakenBack | SeatTakenOver | EntrantWithdrawn | TournamentChanged
         continues = isinstance(record, kinds)
         return continues and _subject_of(record) in self._incomplete
 

@@ -49,12 +49,18 @@ class Format(ABC):
     most_pairs: ClassVar[int] = 20_000
     #: Minimum number of rounds; 0 means that the number has no limit.
     least_rounds: ClassVar[int] = 1
+    #: Whether entrants may join later: what these play is in its class.
+    takes_late_entrants: ClassVar[bool] = False
+    #: Whether rounds may be added while it is played.
+    takes_more_rounds: ClassVar[bool] = True
     #: The tie-breaks of its table, in this order; keys of `standings.TIEBREAKS`.
     tiebreaks: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, spec: TournamentSpec) -> None:
         self.games = spec.games
         self.entrants = len(spec.entrants)
+        #: The round from which each entrant plays.
+        self.since = tuple(each.since for each in spec.entrants)
         self.rounds = spec.rounds
         self.concurrency = spec.concurrency
         #: Complete pairs with the moves of earlier ones: they count as points, not as evidence.

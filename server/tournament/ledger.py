@@ -132,6 +132,8 @@ class Ledger:
         self.format = formats.load(spec)
         self.withdrawn = list(withdrawn)
         self.over = False
+        #: Whether the server starts the entrants, and whether no match begins at present.
+        self.hosted = self.paused = False
         #: Maximum number of pairs that a race counts, in schedule order; None for all.
         self.pair_limit: int | None = None
         #: By match id, in the order of their start.
@@ -182,6 +184,7 @@ class Ledger:
         for ended, actions in sorted(finished, key=lambda each: each[0].at):
             ledger.match_ended(ended, actions)
         ledger.over = stored.ended is not None
+        ledger.hosted, ledger.paused = bool(stored.created.hosted), bool(stored.created.paused)
         return ledger
 
     # Events.
@@ -266,6 +269,16 @@ class Ledger:
         else:
             self._forget_pairs()
 
+    def change(self, spec: TournamentSpec) -> None:
+        """Continue with a specification that has more rounds, or other or more entrants.
+
+        The complete pairs stay: those of a replaced entrant are its successor's.
+        """
+        before, self.spec, self.format = self.format, spec, formats.load(spec)
+        self.format.repeated, self.format.luck = before.repeated, before.luck
+        self._complete = 0
+        self._forget_pairs()
+
     # Pairs.
 
     @property
@@ -312,6 +325,11 @@ class Ledger:
         while self._complete < len(pairs) and pairs[self._complete].key in self.results:
             self._complete += 1
         return self._complete
+
+    @property
+    def latest_round(self) -> int:
+        """The number of the last round with known pairs."""
+        return max((pair.key[0] for pair in self.pairs), default=0)
 
     @property
     def void_matches(self) -> list[str]:

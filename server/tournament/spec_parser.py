@@ -6,12 +6,15 @@ has: TOML and its types, unknown keys, files of openings, versions that follow f
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar
+
+import tomli_w
 
 from playout.commands import toml_table
 from playout.commands.toml_table import Check, Faults, TomlTable
@@ -72,6 +75,83 @@ def read(
     """
     values, faults = toml_table.load(text, where)
     return _checked(values, faults, _Sources(files, code, game)), faults
+
+
+@dataclass(frozen=True)
+class FileKey:
+    """A key that a file may have: its path, without places, the check of its value, its default.
+
+    `needed`: it has no default.
+    """
+
+    path: tuple[str, ...]
+    check: Check[Any]
+    default: object
+    needed: bool
+
+
+class _Recorder(TomlTable):
+    """A table that notes which keys are taken from it."""
+
+    keys: list[FileKey]
+
+    def take(self, key: str, check: Check[T], default: T, *, needed: bool = False) -> T:
+        path = tuple(each for each in self.path if isinstance(each, str))
+        self.keys.append(FileKey((*path, key), check, default, needed))
+        return super().take(key, check, default)
+
+    def need(self, key: str, check: Check[T], instead: T) -> T:
+        return self.take(key, check, instead, needed=True)
+
+    def elements(self, key: str, check: Check[T], instead: T) -> list[T]:
+        found = super().elements(key, check, instead)
+        self.keys[:] = [replace(each, check=check) if each.path == (*self.path, key) else each
+                        for each in self.keys]  # fmt: skip
+        return found
+
+    def _inner(self, values: Mapping[str, object], kind: str, *keys: str | int) -> TomlTable:
+        inner = _Recorder(values, (*self.path, *keys), kind, self._faults)
+        inner.keys = self.keys
+        return inner
+
+
+@functools.cache
+def file_keys() -> tuple[FileKey, ...]:
+    """Return all keys that `read` takes from a file, in its order; those of `[sandbox]` are not."""
+    values: dict[str, object] = {"sprt": {}, "betting": {}, "entrants": [{}]}
+    top = _Recorder(values, (), "a tournament", Faults("", {}))
+    top.keys = []
+    _tournament(top, _Sources(lambda path: None, "", toml_table.game))
+    return tuple(top.keys)
+
+
+def written(spec: TournamentSpec) -> str:
+    """Return the file of a specification, without the openings of other files."""
+    defaults = TournamentSpec("", (), "", ())
+    top = _differences(spec, defaults)
+    top |= {"name": spec.name, "games": list(spec.games), "format": spec.format}
+    top.pop("machine", None)
+    for key in ("lines", "fens"):
+        top.get("openings", {}).pop(key, None)
+    entrants = [_differences(each, Entrant("", "")) for each in spec.entrants]
+    ordered = sorted(top.items(), key=lambda item: isinstance(item[1], dict))
+    return tomli_w.dumps({key: value for key, value in ordered if value != {}}
+                         | {"entrants": entrants})  # fmt: skip
+
+
+def _differences(value: Any, default: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from the default, as values of TOML."""
+    found: dict[str, Any] = {}
+    for each in fields(value):
+        held, usual = getattr(value, each.name), getattr(default, each.name)
+        if held is None or held == usual or each.name == "entrants":
+            continue
+        kind: Any = type(held)
+        if is_dataclass(held):
+            found[each.name] = _differences(held, kind())
+        else:
+            found[each.name] = list(held) if isinstance(held, tuple) else held
+    return found
 
 
 def of_values(
@@ -203,6 +283,7 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
         clock=table.take("clock", FIELDS[Entrant]["clock"], defaults.clock),
         **program,
         sandbox=table.take("sandbox", toml_table.truth, False),
+        since=table.take("since", FIELDS[Entrant]["since"], 1),
     )
     table.close(above=TournamentSpec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant

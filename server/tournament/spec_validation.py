@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from playout import games
@@ -76,6 +76,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "protocol": toml_table.one_of("protocol", PROGRAM_PROTOCOLS),
         "folder": toml_table.visible(toml_table.LONGEST_PATH),
         "sandbox": toml_table.truth,
+        "since": toml_table.whole(1, 1000),
     },
     SandboxSettings: settings.CHECKS,
     Openings: {
@@ -194,6 +195,39 @@ def faults(spec: TournamentSpec) -> Iterator[Fault]:
     Of a specification that is too large, it yields only that fault.
     """
     return filter(None, _faults(spec))
+
+
+#: Maximum number of entrants that the server starts for a tournament, and of matches at once.
+MOST_HOSTED = 64
+#: The keys of a file, or of tables, that a tournament that the server hosts cannot have.
+NOT_HOSTED = (
+    *("cluster", "sandbox", "evaluation", "openings.file", "core_speed"),
+    *(f"entrants.{key}" for key in ("command", "protocol", "folder", "sandbox")),
+)
+
+
+def hosted_faults(spec: TournamentSpec, players: Collection[str]) -> Iterator[Fault]:
+    """Yield what a server does not start for a tournament that it hosts.
+
+    Entrants have one of the `players` or log in by themselves; they have no programs and no files.
+    """
+    for place, each in enumerate(spec.entrants):
+        if each.command:
+            text = "the server starts no commands for a tournament: name the player of a bot"
+            yield Fault(("entrants", place, "command"), text)
+        if each.player and each.player not in players:
+            known = ", ".join(players) or "none"
+            text = f"{each.player!r} is the player of no bot of this server (there are: {known})"
+            yield Fault(("entrants", place, "player"), text)
+    started = sum(each.player is not None for each in spec.entrants)
+    for key, number in (("entrants", started), ("concurrency", spec.concurrency)):
+        if number > MOST_HOSTED:
+            what = "entrants" if key == "entrants" else "matches at once"
+            yield Fault((key,), f"the server starts at most {MOST_HOSTED} {what}, not {number}")
+    if spec.sandbox:
+        yield Fault(("sandbox",), "the server starts no programs in a sandbox for a tournament")
+    if spec.evaluation != TournamentSpec.evaluation:
+        yield Fault(("evaluation",), "must be 'shipped' in a tournament that the server hosts")
 
 
 def _faults(spec: TournamentSpec) -> Iterator[Fault | None]:
@@ -325,10 +359,17 @@ def _clocks(spec: TournamentSpec) -> Iterator[Fault]:
 def _format(spec: TournamentSpec, format_: type[formats.Format]) -> Iterator[Fault]:
     """Yield the faults by the rules of the format."""
     yield from _checked(("rounds",), rounds_of(spec.format), spec.rounds)
+    regular = [each.since == 1 for each in spec.entrants]
     try:
-        format_.check_entrants(spec.format, len(spec.entrants))
+        format_.check_entrants(spec.format, sum(regular))
     except SpecError as error:
         yield Fault(("entrants",), str(error))
+    if not all(regular):
+        path = ("entrants", regular.index(False), "since")
+        if not format_.takes_late_entrants:
+            yield Fault(path, f"the format {spec.format!r} takes no late entrants")
+        elif True in regular[regular.index(False) :]:
+            yield Fault(path, "late entrants stand behind the others")
     yield from _test(spec, "sprt", format_.has_test)
     yield from _test(spec, "betting", format_.has_race)
     if spec.sprt and spec.sprt.elo0 >= spec.sprt.elo1:

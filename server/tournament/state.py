@@ -38,12 +38,21 @@ class TournamentState(Ledger):
         Without `prepare`, openings and pairs are made when they are needed.
         """
         super().__init__(tournament, spec, withdrawn)
-        #: The public part of it, without given openings, which may be thousands: for messages.
-        self.outline = public(replace(spec, openings=replace(spec.openings, lines={}, fens={})))
-        self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
+        self._describe()
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
         #: The book that lacks the opening of the next match.
         self._incomplete: Book | None = None
+
+    def change(self, spec: TournamentSpec) -> None:
+        """See `Ledger`; the openings stay."""
+        super().change(spec)
+        self._describe()
+
+    def _describe(self) -> None:
+        spec = self.spec
+        #: The public part of it, without given openings, which may be thousands: for messages.
+        self.outline = public(replace(spec, openings=replace(spec.openings, lines={}, fens={})))
+        self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
 
     def prepare(self) -> Iterator[None]:
         """Make the first openings and pairs, in steps of a few milliseconds.

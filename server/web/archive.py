@@ -59,6 +59,7 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
     report: Report
+    paused: bool = False
     #: Whether it is from the second database: this server has no pages of its players.
     is_local: bool = False
 
@@ -266,6 +267,7 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         started_at=records.created.at,
         ended_at=records.ended.at if records.ended else None,
         fixtures=tuple(ledger.fixtures.values()),
+        paused=ledger.paused,
         is_local=reader.is_local(tournament),
         report=Results(ledger).report(public=True),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+import tomllib
 
 import pytest
 from msgspec import structs
@@ -187,6 +189,68 @@ def test_a_password_and_a_code_let_other_devices_in_which_are_logged_out(
     expect(page.locator("#connection")).to_contain_text("this device was logged out")
     expect(phones[1].get_by_role("dialog")).to_be_hidden()
     expect(phones[1].locator("#identity")).to_have_text("Eve")
+    assert people.faults == []
+
+
+def test_a_teacher_runs_a_tournament_without_a_terminal(
+    people: BrowserUsers, site: BrowserSite, boss: str
+) -> None:
+    page = log_in(people, boss, "Boss")
+    page.goto("/tournaments")
+    page.get_by_text("Run a tournament").click()
+    page.get_by_role("link", name="Organise a tournament").click()
+
+    # Errors stand beside the fields; the file has the values of the form.
+    form = page.locator("#organize")
+    form.get_by_label("name").first.fill("Friday")
+    form.get_by_label("games").fill("nimm")
+    form.get_by_label("format").select_option("swiss")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("[data-path='games'] .error")).to_contain_text("nimm")
+    expect(page.locator("[data-path='entrants'] > .error")).to_contain_text("two or more entrants")
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+    form.get_by_label("games").fill("nim")
+    form.get_by_label("clock").first.fill("30/move")
+    rows = page.locator("#entrants > fieldset")
+    for number, name in enumerate(("Ann", "Bob")):
+        if number:
+            page.get_by_role("button", name="Add an entrant").click()
+        rows.nth(number).get_by_label("name").fill(name)
+        rows.nth(number).get_by_label("player").select_option("random")
+    page.get_by_role("button", name="Add an entrant").click()
+    rows.nth(2).get_by_label("name").fill("Zoe")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("#done")).to_have_text("There are no faults: it can start.")
+    expect(page.locator("#toml")).to_have_value(re.compile('name = "Friday"'))
+    require_axe()
+    assert accessibility_faults(page) == []
+
+    # A file is uploaded in its place, as it would be downloaded.
+    text = page.locator("#toml").input_value().replace("Friday", "Monday")
+    page.locator("#upload").set_input_files(
+        {"name": "monday.toml", "mimeType": "text/plain", "buffer": text.encode()}
+    )
+    expect(form.get_by_label("name").first).to_have_value("Monday")
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_url("**/tournaments/*")
+
+    # Zoe does not come: a bot takes her place, and the tournament is played.
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Continue")).to_be_visible()
+    page.get_by_label("Place").select_option("Zoe")
+    page.locator("#new-name").fill("Eve")
+    page.get_by_label("Bot", exact=True).select_option("random")
+    page.get_by_role("button", name="Enter", exact=True).click()
+    expect(page.get_by_label("Place")).to_contain_text("in place of Eve")
+    page.get_by_role("button", name="Add a round").click()
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator("[data-over='yes']")).to_be_visible()
+    expect(page.locator("#tables")).to_contain_text("Round 2")
+    table = page.request.get(f"{page.url}?part=csv").text()
+    assert {"Ann", "Bob", "Eve"} <= set(re.findall(r"[A-Z][a-z]+", table))
+    file = tomllib.loads(page.request.get(f"{page.url}?part=toml").text())
+    assert file["rounds"] == 2
+    assert file["entrants"][2]["name"] == "Eve"
     assert people.faults == []
 
 

@@ -73,7 +73,17 @@ def test_a_person_chooses_german_and_plays(people: BrowserUsers, site: BrowserSi
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/matches", "/players", "/tournaments", "/ladders", "/puzzles", "/games", "/admin"],
+    [
+        "/",
+        "/matches",
+        "/players",
+        "/tournaments",
+        "/ladders",
+        "/puzzles",
+        "/games",
+        "/admin",
+        "/organize",
+    ],
 )
 def test_a_page_has_no_english_where_the_browser_wants_german(
     people: BrowserUsers, site: BrowserSite, path: str

@@ -197,6 +197,7 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "embed": f"/embed/matches/{over['go']}",
         "seek": "/seeks/nothing",
         "admin": "/admin",
+        "organize": "/organize",
         "invite": "/invite#Ada:0",
         "not_found": "/matches/nothing",
         "rolls": f"/matches/{over['einstein_wurfelt_nicht']}/rolls",
@@ -225,8 +226,8 @@ def of_each_look() -> list[str]:
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
     "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
-    "games", "rules", "analysis", "analysis_of_match", "embed", "seek", "admin", "invite",
-    "benchmark", "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
+    "games", "rules", "analysis", "analysis_of_match", "embed", "seek", "admin", "organize",
+    "invite", "benchmark", "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
 )  # fmt: skip
 
 
@@ -261,7 +262,7 @@ def test_a_page_is_accessible(
         page.set_viewport_size({"width": width, "height": height})
         if width == SCREENS[0][0] or scale.slow:  # otherwise the window becomes narrow
             page.goto(paths[name])
-        if name != "embed":  # which has no header
+        if name not in ("embed", "benchmark"):  # which have no header
             expect(page.locator("#identity")).not_to_be_empty()
         if name == "lobby":
             see_the_boards(page)

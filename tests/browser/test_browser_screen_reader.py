@@ -9,6 +9,7 @@ import random
 import re
 
 import pytest
+from playwright.sync_api import Page
 
 from playout import games
 from playout.games import Position
@@ -28,8 +29,6 @@ from support.waiting import wait_until
 
 #: One game for each kind of board: squares, hexagons, pits, lines and intersections.
 KINDS = ["breakthrough", "hex", "kalah", "dots_and_boxes", "go"]
-#: What is announced of a move.
-_MOVE = re.compile(r".+ plays? ")
 #: The colours of the pieces of player 1 and player 2, by the surface of the board.
 LOOKS = {
     "checkered": ("white", "black"),
@@ -51,7 +50,7 @@ def test_a_match_is_played_by_what_a_screen_reader_says(
         reader.press(start)
         match = arrive(page)
     with screen_reader(page) as reader:
-        said = play(reader, random.Random(1))
+        said = play(page, reader, random.Random(1))
         record = site.stored(match)
         assert own_result_in(record) in said[-1]
         assert_moves_are_announced(said, record)
@@ -62,11 +61,18 @@ def test_a_match_is_played_by_what_a_screen_reader_says(
         assert accessibility_faults(page) == []
 
 
-def play(reader: ScreenReader, draw: random.Random) -> list[str]:
+#: Waits until a page says that it is over, or that a move can be chosen: reading the tree again and
+#: again would take most of the processor time.
+IS_READY = """() => document.querySelector("#rematch:not([hidden])")?.checkVisibility() ||
+    document.querySelector("#board .cell.target, .board-choices button, .move-dialog button")"""
+
+
+def play(page: Page, reader: ScreenReader, draw: random.Random) -> list[str]:
     """Choose among the moves that the page names, until it is over; return what was announced."""
     said: dict[int, str] = {}
 
     def listen() -> AccessibleNode:
+        page.wait_for_function(IS_READY, polling=30)
         root = reader.tree()
         for log in root.all("log"):
             said.update({each.element: each.text for each in log.all("paragraph")})
@@ -74,8 +80,9 @@ def play(reader: ScreenReader, draw: random.Random) -> list[str]:
 
     def ready() -> list[AccessibleNode]:
         root = listen()
-        if over := button(root, "Play again"):  # the result is announced after the last move
-            return [] if said and _MOVE.match([*said.values()][-1]) else [over]
+        if over := button(root, "Play again"):
+            # The result is announced after the button has come.
+            return [over] if re.search("You (won|lost)|A tie", [*said.values()][-1]) else []
         return choices(root) if root.name.startswith("Your turn") else []
 
     while (moves := wait_until(ready))[0].name != "Play again":
@@ -101,7 +108,7 @@ def assert_moves_are_announced(said: list[str], record: StoredMatch) -> None:
 
     Where the first roll decides who begins, the opponent may have moved before the page was open.
     """
-    told = [each for each in said if _MOVE.match(each)]
+    told = [each for each in said if re.match(r".+ plays? ", each)]
     movers = {1: "You play", 2: f"{record.started.players[1]} plays"}
     expected = [
         f"{movers[move.seat]} {name}"

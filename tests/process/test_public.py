@@ -131,7 +131,7 @@ _LINK = re.compile(r"""(?:href|src|action)=["']([^"'#]+)""")
 LISTS = ("matches", "players", "tournaments", "ladders", "games", "bots", "seeks")
 BEGIN = (
     "/", "/nothing", "/api/x", "/matches/x", "/tournaments/x", "/games/x", "/matches?player=%00",
-    "/healthz", "/metrics", "/admin", "/invite", *(f"/api/{each}" for each in LISTS),
+    "/healthz", "/metrics", "/admin", "/organize", "/invite", *(f"/api/{each}" for each in LISTS),
 )  # fmt: skip
 #: Maximum number of addresses of a kind: games have hundreds of positions.
 MOST = 6

@@ -42,6 +42,7 @@ from playout.server.core.effects import (
     SetFrameLimit,
     StartAnalysis,
     StartBot,
+    StartOrganizer,
     Stopped,
     Store,
     WakeAt,
@@ -89,6 +90,8 @@ class HubHarness:
         self.trusted: dict[int, bool] = {}
         #: Bots that the hub has asked for, started or not, by the hub's number of each.
         self.bots: dict[str, StartBot] = {}
+        #: The organizers that the hub has asked for.
+        self.organizers: list[StartOrganizer] = []
         #: Bots that were ended, whose processes exit at once or when `exit_bots` is called.
         self.ending: list[str] = []
         self.bots_linger = False
@@ -170,6 +173,8 @@ class HubHarness:
                 case EndBot(bot):
                     del self.bots[bot]
                     self.ending.append(bot)
+                case StartOrganizer():
+                    self.organizers.append(effect)
                 case StartAnalysis(ProofOrder() as proof):
                     self.proofs.append(proof)
                 case StartAnalysis(LuckOrder() as luck):

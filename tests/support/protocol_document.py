@@ -35,6 +35,7 @@ from playout.protocol.messages import (
     ServerValue,
     Summary,
     TimeControl,
+    TournamentFault,
 )
 from playout.protocol.tournament_spec import (
     Adjudication,
@@ -103,7 +104,7 @@ EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, MoveSequence,
     OpenOffer, Summary, Person, OfferedBot, AccountEntry, LoginEntry, ServerValue, LogLine, Outcome,
-    LobbyTotals, ClusterWorker,
+    LobbyTotals, ClusterWorker, TournamentFault,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt, Betting, SandboxSettings,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}

@@ -158,6 +158,7 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "number": _is_number,
     "number or string": lambda value: _is_number(value) or isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
+    "map": lambda value: isinstance(value, dict),
     "lists": lambda value: isinstance(value, (list, tuple)),
     "map of string": lambda value: isinstance(value, dict)
     and all(isinstance(each, str) for each in value.values()),

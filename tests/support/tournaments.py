@@ -29,6 +29,7 @@ from playout.server.model.records import (
     Record,
     StoredMatch,
     StoredTournament,
+    TournamentChanged,
     TournamentCreated,
     TournamentEnded,
 )
@@ -128,6 +129,9 @@ def stored_tournament(records: Iterable[Record]) -> StoredTournament:
     """Return the only tournament, as a database would."""
     records = list(records)
     (created,) = (each for each in records if isinstance(each, TournamentCreated))
+    for each in records:
+        if isinstance(each, TournamentChanged):
+            created = structs.replace(created, spec=each.spec, paused=each.paused)
     ended = [each for each in records if isinstance(each, TournamentEnded)]
     return StoredTournament(
         created=created,

@@ -357,4 +357,6 @@ def to_message(tournament: TournamentState) -> Tournament:
         spec=tournament.outline,
         over=tournament.over,
         withdrawn=tuple(tournament.withdrawn),
+        paused=tournament.paused,
+        hosted=tournament.hosted,
     )

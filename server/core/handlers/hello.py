@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import math
 
 from msgspec import structs
@@ -25,6 +26,7 @@ from playout.server.core.accounts import (
     DAY_S,
     DeviceLogin,
     digest,
+    entrant_token,
     login_with,
     logins_of,
     token_left_s,
@@ -170,11 +172,13 @@ class Greeting:
         """A new session, its token, and the token of an account that was registered for it."""
         name = normalised_name(request.name)
         account, account_token = self._account(request, name, origin)
-        self._require_room(account)
+        if account is None or account.digest:
+            self._require_room(account)
         token = self._context.new_token()
         name = account.name if account else name
         login = login_with(account, request.token) if account and request.token else None
         session = Session(digest(token), name, request, account, login=login.id if login else "")
+        session.opened = account is not None and not account.digest
         return session, token, account_token
 
     def _away(self, session: Session) -> list[str]:
@@ -197,7 +201,8 @@ class Greeting:
         owner = self._accounts.like(name)
         if request.token is not None:
             owner = self._proven(owner, name, request.token, origin.now)
-            renews = request.renew_token and login_with(owner, request.token) is None
+            is_own = owner.digest and login_with(owner, request.token) is None
+            renews = request.renew_token and is_own
             return owner, self._renewed_token(owner, origin.now) if renews else None
         self.require_free(name, origin.now)
         if skeleton(name) in self._context.policy.reserved:
@@ -218,6 +223,10 @@ class Greeting:
         """The account of a token. Raises Refused."""
         if owner is None:
             raise Refused(Code.UNKNOWN_ACCOUNT, f"there is no account named {name!r} here")
+        if not owner.digest and hmac.compare_digest(
+            token, entrant_token(self._context.entrants_key, owner.name)
+        ):
+            return owner
         account = used(owner, token, now + self._context.epoch)
         if account is None:
             raise Refused(Code.BAD_TOKEN, f"this is not the token of {name!r}, or not any more")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from msgspec import structs
 
 from playout import games
 from playout.games.core import spec as notation
 from playout.protocol.messages import (
+    ChangeTournament,
+    CheckTournament,
     Code,
     CreateTournament,
     EndTournament,
@@ -21,16 +25,21 @@ from playout.protocol.messages import (
     Notice,
     Ok,
     ReportCluster,
+    Request,
+    RequestId,
+    TournamentDraft,
     WatchTournament,
     Withdraw,
 )
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control, scaled
-from playout.protocol.tournament_spec import TournamentSpec, dumps, without_folders
+from playout.protocol.tournament_spec import Openings, TournamentSpec, dumps, without_folders
 from playout.ratings.pairs import OpeningError
 from playout.server.core.context import FeatureEvent
+from playout.server.core.effects import CheckFile
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
+from playout.server.core.handlers.hosting import RESTART_S, Hosting
 from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
 from playout.server.core.match import Refused, Terms
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
@@ -39,6 +48,7 @@ from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import (
     EntrantWithdrawn,
     MatchStarted,
+    TournamentChanged,
     TournamentCreated,
     TournamentEnded,
     match_without_result,
@@ -59,7 +69,13 @@ _MOST_SCALED = 4.0
 #: game, the tournament ends. Bots that repeat their moves would fail again.
 MOST_ATTEMPTS = 3
 
+#: Maximum number of files that are checked at once.
+MOST_CHECKS = 4
+#: Seconds for entrants that the server starts to come back after a restart, without their clocks.
+HOSTED_GRACE_S = 60.0
+
 _Sessions = tuple[Session, Session]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,8 +88,12 @@ class TournamentOver(FeatureEvent):
 class Tournaments:
     """The tournaments of a hub, and the sessions that play in them."""
 
-    def __init__(self, context: FeatureContext, sessions: SessionManager) -> None:
+    def __init__(self, context: FeatureContext, sessions: SessionManager, hosting: Hosting) -> None:
         self._context = context
+        self._hosting = hosting
+        #: The sessions that wait for checks of files, and the ids of their requests, by number.
+        self._checks: dict[int, tuple[Session, RequestId | None]] = {}
+        self._check_numbers = itertools.count(1)
         self._rooms = context.rooms
         self._sessions = sessions
         self._joined = JoinedSessions()
@@ -135,15 +155,106 @@ class Tournaments:
     @handles(CreateTournament)
     def create_tournament(self, request: CreateTournament, origin: RequestContext) -> None:
         """Begin a tournament and send it, in slices: its specification is checked first."""
-        session, steps = origin.session, self._steps(request.spec)
+        session = origin.session
         _require_ready(request.spec.games)
 
-        def make(now: float) -> bool:
+        def begin(tournament: TournamentState, now: float) -> None:
+            tournament.hosted = request.hosted
+            if request.hosted:
+                self._hosting.add_accounts(request.spec, now)
+            self._begin_tournament(tournament, now)
+            self._send(tournament, request, session, now)
+
+        self._do_in_slices(self._steps(request), begin, request, origin)
+
+    @handles(CheckTournament)
+    def check_tournament(self, request: CheckTournament, origin: RequestContext) -> None:
+        """Have the file of a tournament checked, and send its faults."""
+        if len(self._checks) >= MOST_CHECKS:
+            raise Refused(Code.TOO_MANY, "other files are being checked: try again in a minute")
+        number = next(self._check_numbers)
+        self._checks[number] = origin.session, request.id
+        players = tuple(self._hosting.players)
+        self._context.do(CheckFile(number, request.toml, request.values, players))
+
+    def file_checked(self, number: int, draft: TournamentDraft) -> None:
+        """Send the result of a check."""
+        session, request_id = self._checks.pop(number)
+        if session.connection is not None:
+            self._context.send_to(session, structs.replace(draft, re=request_id))
+
+    @handles(ChangeTournament)
+    def change_tournament(self, request: ChangeTournament, origin: RequestContext) -> None:
+        """Pause or continue a tournament, add rounds, replace an entrant or add one."""
+        tournament = self._get(request.tournament)
+        session, changed = origin.session, _changed(tournament, request)
+
+        def steps() -> Iterator[TournamentSpec | None]:
+            if changed is not tournament.spec:
+                yield from spec_validation.check(replace(changed, openings=Openings()))
+                if tournament.hosted:
+                    self._hosting.require(changed)
+                elif request.entrant and (request.entrant.player or request.entrant.command):
+                    text = "its organizer starts the entrants: the new one has to log in by itself"
+                    raise Refused(Code.INVALID, text)
+            yield changed
+
+        def change(spec: TournamentSpec, now: float) -> None:
+            if _changed(tournament, request) != spec:
+                raise Refused(Code.INVALID, "the tournament has changed meanwhile: try again")
+            if tournament.hosted:
+                self._hosting.add_accounts(spec, now)
+            self._change(tournament, spec, request, now)
+            if session.connection is not None:
+                self._context.send_to(session, Ok(re=request.id))
+
+        self._do_in_slices(steps(), change, request, origin)
+
+    def _change(
+        self,
+        tournament: TournamentState,
+        spec: TournamentSpec,
+        request: ChangeTournament,
+        now: float,
+    ) -> None:
+        names = [each.name for each in tournament.spec.entrants]
+        if spec is not tournament.spec:
+            tournament.change(spec)
+        if request.paused is not None:
+            tournament.paused = request.paused
+        self._context.store(
+            TournamentChanged(tournament=tournament.id, spec=dumps(spec), paused=tournament.paused)
+        )
+        entrant = request.entrant and request.entrant.name
+        fields = {"paused": request.paused, "rounds": request.rounds,
+                  "replaced": request.replaced, "entrant": entrant}  # fmt: skip
+        text = "tournament {tournament} is changed: " + ", ".join(
+            f"{key} {{{key}}}" for key, value in fields.items() if value is not None
+        )
+        self._context.log(text, _log_fields(tournament) | fields)
+        self._feed.announce(tournament, to_message(tournament))
+        if request.replaced is not None:
+            place = next(i for i, name in enumerate(names) if _alike(name, request.replaced))
+            left = [key for key, each in tournament.running.items() if names[place] in each.players]
+            self._abort(left, "its entrant was replaced", now)
+        self._context.when_stored(partial(self._hosting.start, tournament))
+        self._continue(tournament, now)
+
+    def _do_in_slices(
+        self,
+        steps: Iterator[T | None],
+        finish: Callable[[T, float], None],
+        request: Request,
+        origin: RequestContext,
+    ) -> None:
+        """Do steps until one yields a value, and call `finish` with it; decline errors."""
+        session = origin.session
+
+        def do_some(now: float) -> bool:
             try:
                 for _ in range(SLICE // STEP_COST):
-                    if tournament := next(steps):
-                        self._begin_tournament(tournament, now)
-                        self._send(tournament, request, session, now)
+                    if result := next(steps):
+                        finish(result, now)
                         return False
                 return True
             except (games.SpecError, OpeningError) as error:
@@ -158,7 +269,7 @@ class Tournaments:
                 self._context.decline(session.connection, refused, request.id)
             return False
 
-        self._context.jobs.add(make, origin.now)
+        self._context.jobs.add(do_some, origin.now)
 
     @handles(Withdraw)
     def withdraw(self, request: Withdraw, origin: RequestContext) -> None:
@@ -205,14 +316,17 @@ class Tournaments:
             self._context.send_to(session, structs.replace(to_message(tournament), re=request.id))
             self._feed.watch(session, tournament, now, from_now=from_now)
 
-    def _steps(self, spec: TournamentSpec) -> Iterator[TournamentState | None]:
+    def _steps(self, request: CreateTournament) -> Iterator[TournamentState | None]:
         """Yields None after each step, and at the end the tournament.
 
         Raises Refused, SpecError, OpeningError, GameFault.
         """
+        spec = request.spec
         answers = games.SpecError, OpeningError
         with faults_of(" or ".join(spec.games), "a function called for a check", but=answers):
             yield from spec_validation.check(spec)
+            if request.hosted:
+                self._hosting.require(spec)
             tournament = TournamentState(self._context.new_id(), spec)
             yield from tournament.prepare()
         self._context.require_open("tournaments")
@@ -223,9 +337,16 @@ class Tournaments:
         self._tournaments[tournament.id] = tournament
         at = now + context.epoch
         context.store(
-            TournamentCreated(tournament=tournament.id, name=spec.name, spec=dumps(spec), at=at)
+            TournamentCreated(
+                tournament=tournament.id,
+                name=spec.name,
+                spec=dumps(spec),
+                at=at,
+                hosted=tournament.hosted,
+            )
         )
         context.log("tournament {tournament} begins: {name}", _log_fields(tournament))
+        context.when_stored(partial(self._hosting.start, tournament))
         self._continue(tournament, now)
 
     def _get(self, tournament_id: str) -> TournamentState:
@@ -285,6 +406,25 @@ class Tournaments:
         """The specification of a tournament; None if there is none of this id."""
         tournament = self._tournaments.get(tournament_id or "")
         return tournament.spec if tournament else None
+
+    def grace_s(self, tournament_id: str | None) -> float:
+        """The shortest time for the entrants to come back after a restart, in seconds."""
+        tournament = self._tournaments.get(tournament_id or "")
+        return HOSTED_GRACE_S if tournament and tournament.hosted else 0.0
+
+    def start_organizers(self, now: float) -> None:
+        """Start the entrants of the tournaments that the server hosts."""
+        for tournament in self.running():
+            self._hosting.start(tournament, now)
+
+    def organizer_ended(self, tournament_id: str, why: str, now: float) -> None:
+        """Start an organizer that has exited again, unless its tournament is over."""
+        self._hosting.ended(tournament_id)
+        tournament = self._tournaments.get(tournament_id)
+        if tournament and not tournament.over:
+            text = "the organizer of tournament {tournament} has exited ({why}); it starts again"
+            self._context.log(text, _log_fields(tournament) | {"why": why})
+            self._context.timers.new(self.start_organizers).set(now + RESTART_S)
 
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot continue after a restart: its pair is played again."""
@@ -409,6 +549,9 @@ class Tournaments:
             self._continue(tournament, now)
             return False
         cost, most = 0, tournament.spec.concurrency or len(self._joined)
+        if tournament.hosted:  # those that are hosted at the same time share the cores
+            hosted = sum(each.hosted and not each.paused for each in self.running())
+            most = max(1, most // max(1, hosted))
         for core_set, free in self._joined.groups(tournament):
             due = tournament.due(free)
             while self._may_begin(tournament, most) and len(free) > 1:
@@ -429,7 +572,8 @@ class Tournaments:
         return False
 
     def _may_begin(self, tournament: TournamentState, most: int) -> bool:
-        return not (tournament.over or self._context.closing or len(tournament.running) >= most)
+        stays = tournament.over or tournament.paused or self._context.closing
+        return not (stays or len(tournament.running) >= most)
 
     def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
         """Do a step of the search for an opening; end the tournament if none exists."""
@@ -538,6 +682,43 @@ class Tournaments:
         for match_id in list(matches):
             if room := self._rooms.running.get(match_id):
                 room.abort(text, now)
+
+
+def _alike(name: str, other: str) -> bool:
+    return skeleton(name) == skeleton(other)
+
+
+def _changed(tournament: TournamentState, request: ChangeTournament) -> TournamentSpec:
+    """Return the specification of a running tournament after a change. Raises Refused."""
+    spec = tournament.spec
+    if tournament.over:
+        raise Refused(Code.INVALID, "the tournament is over")
+    if request.rounds is not None:
+        if not tournament.format.takes_more_rounds or request.rounds <= spec.rounds:
+            text = f"{spec.format!r} with {spec.rounds} rounds can have more rounds"
+            if not tournament.format.takes_more_rounds:
+                text = f"the format {spec.format!r} takes no more rounds"
+            raise Refused(Code.INVALID, text)
+        spec = replace(spec, rounds=request.rounds)
+    if request.entrant is None:
+        if request.replaced is not None:
+            raise Refused(Code.INVALID, "an entrant must take the place of the replaced one")
+        return spec
+    entrants = list(spec.entrants)
+    if request.replaced is None:
+        since = 2 if not tournament.format.shows_rounds else tournament.latest_round + 1
+        if since > spec.rounds and tournament.format.shows_rounds:
+            text = "the last round is being played: add a round first"
+            raise Refused(Code.INVALID, text)
+        entrants.append(replace(request.entrant, since=since))
+        return replace(spec, entrants=tuple(entrants))
+    place = tournament.entrants.get(skeleton(request.replaced))
+    if place is None or place in tournament.withdrawn:
+        text = f"{request.replaced!r} is no entrant, or is withdrawn: add a late entrant"
+        raise Refused(Code.INVALID, text)
+    entrants[place] = replace(request.entrant, since=entrants[place].since)
+    anchor = spec.anchor if spec.anchor != spec.entrants[place].name else request.entrant.name
+    return replace(spec, entrants=tuple(entrants), anchor=anchor)
 
 
 def _clock_factor(spec: TournamentSpec, core_speed: float | None) -> float:

@@ -11,8 +11,11 @@ from playout.server.tournament.format import Format, encounter, swapped
 class Gauntlet(Format):
     """Entrant 0 meets each other entrant `rounds` times, with one pair for each game.
 
-    In each round it meets all others, and all pairs of a round have the same opening.
+    In each round it meets all others, and all pairs of a round have the same opening. It meets late
+    entrants as often as all others.
     """
+
+    takes_late_entrants = True
 
     is_fixed = True
     depends_on_results = False

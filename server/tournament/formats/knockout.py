@@ -32,6 +32,7 @@ class Knockout(Format):
 
     most_pairs = 2500
     shows_rounds = True
+    takes_more_rounds = False
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:

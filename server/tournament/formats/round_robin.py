@@ -11,8 +11,11 @@ from playout.server.tournament.format import Format, encounter, swapped
 class RoundRobin(Format):
     """Each two entrants meet `rounds` times, with one pair for each game.
 
-    All meet all before any meet again, and in each such cycle all pairs have the same opening.
+    All meet all before any meet again, and in each such cycle all pairs have the same opening. The
+    pairs of late entrants come at the end of each cycle, so that those of the others do not change.
     """
+
+    takes_late_entrants = True
 
     is_fixed = True
     depends_on_results = False
@@ -24,12 +27,12 @@ class RoundRobin(Format):
         return entrants * (entrants - 1) // 2 * games * rounds
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
-        turns = self.entrants - 1 + self.entrants % 2
+        regular = self.since.count(1)
+        turns = regular - 1 + regular % 2
         return (
             pair
             for again in range(self.rounds)
-            for number, pairings in enumerate(circle(self.entrants), start=1)
-            for board, entrants in enumerate(pairings, start=1)
+            for number, board, entrants in self._cycle(regular, turns)
             for pair in encounter(
                 self.games,
                 (again * turns + number, board),
@@ -37,6 +40,15 @@ class RoundRobin(Format):
                 opening=again,
             )
         )
+
+    def _cycle(self, regular: int, turns: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """Yield the round, the board and the entrants of each meeting of a cycle."""
+        for number, pairings in enumerate(circle(regular), start=1):
+            for board, entrants in enumerate(pairings, start=1):
+                yield number, board, entrants
+        late = ((one, other) for one in range(regular, self.entrants) for other in range(one))
+        for board, (one, other) in enumerate(late, start=regular // 2 + 1):
+            yield turns, board, swapped((one, other), one + other)
 
 
 def circle(entrants: int) -> Iterator[list[tuple[int, int]]]:

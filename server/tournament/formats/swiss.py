@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from playout.games.core.spec import SpecError
@@ -70,8 +70,10 @@ class Swiss(Format):
     one has a bye, which is worth as many points as can be won in a round.
 
     An entrant that is withdrawn forfeits its open pairs to the opponent, as a bye. From the next
-    round on it is not paired.
+    round on it is not paired. A late entrant has no points from the rounds before its first.
     """
+
+    takes_late_entrants = True
 
     tiebreaks = ("Buchholz", "Sonneborn-Berger")
     shows_rounds = True
@@ -96,8 +98,8 @@ class Swiss(Format):
         return len(results) >= known
 
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
-        """Return the number of pairs, None if an entrant was withdrawn."""
-        return None if withdrawn else self.pair_count().least
+        """Return the number of pairs, None if an entrant was withdrawn or is late."""
+        return None if withdrawn or max(self.since) > 1 else self.pair_count().least
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
         return [each for each in self._play(results, withdrawn) if isinstance(each, Bye)]
@@ -111,7 +113,10 @@ class Swiss(Format):
         nothing = (0,) * self.entrants
         past = PreviousRounds(nothing, nothing, nothing)
         for number in range(1, self.rounds + 1):
-            pairings, idle = yield from _paired_off(past)
+            late = {one for one, first in enumerate(self.since) if first > number}
+            pairings, idle = yield from _paired_off(
+                replace(past, withdrawn=past.withdrawn | late) if late else past
+            )
             pairs = [
                 pair
                 for board, pairing in enumerate(pairings, start=1)

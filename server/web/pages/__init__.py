@@ -16,6 +16,7 @@ from playout.server.web.pages import (
     ladders,
     lobby,
     matches,
+    organize,
     players,
     puzzles,
     tournaments,
@@ -48,6 +49,7 @@ def pages(
         "embed": page_handler(source, matches.framed),
         "seeks": page_handler(source, lobby.seek),
         # Pages without data: their scripts ask the server, which checks each request.
+        "organize": exact_path(page_handler(source, organize.index)),
         "admin": exact_path(page_handler(source, plain_page("admin.html"))),
         "invite": exact_path(page_handler(source, plain_page("invite.html"))),
         "puzzles": page_handler(source, puzzles.index, puzzles.item),

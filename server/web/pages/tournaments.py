@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
@@ -17,9 +17,10 @@ from twisted.web import http
 
 from playout.protocol.messages import ClusterWorker, ReportCluster
 from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
-from playout.server.tournament.report import Report, writers
+from playout.server.tournament.report import Report, writer, writers
 from playout.server.tournament.report.tables import CellEntrants, summary
 from playout.server.tournament.report.words import headline
+from playout.server.tournament.spec_parser import written
 from playout.server.web.archive import TournamentRecord, UnreadableTournament
 from playout.server.web.http import (
     HTML,
@@ -151,16 +152,39 @@ def _urn(tournament: str) -> str:
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """A tournament: its page or, for `?part=`, a section that changes while it runs."""
     tournament = parse_id("/".join(request.path))
-    part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
+    part = Parameters(request, ("part",)).choice("part", "page", (*_PARTS, *_FILES))
     language = request.language
+    if part in _FILES:
+        return await _file(source, tournament, part)
     key = "tournament", tournament, part, language.code
     return await source.responses.get(key, lambda: _item(source, tournament, part, language))
 
 
-async def _item(source: PageSource, tournament: str, part: str, language: Language) -> HttpResponse:
+async def _file(source: PageSource, tournament: str, part: str) -> HttpResponse:
+    """A file about a tournament."""
+    record = await _record(source, tournament)
+    kind, make = _FILES[part]
+    return await source.archive.run_in_thread(
+        lambda: cacheable_response(make(record).encode(), kind)
+    )
+
+
+async def _record(source: PageSource, tournament: str) -> TournamentRecord:
     record = await source.archive.tournament(tournament)
     if record is None:
         raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
+    return record
+
+
+#: The files about a tournament: their types, and the functions that make them.
+_FILES: dict[str, tuple[str, Callable[[TournamentRecord], str]]] = {
+    "csv": ("text/csv; charset=utf-8", lambda record: writer("csv")(record.report)),
+    "toml": ("application/toml", lambda record: written(record.spec)),
+}
+
+
+async def _item(source: PageSource, tournament: str, part: str, language: Language) -> HttpResponse:
+    record = await _record(source, tournament)
     match_filter = MatchFilter(tournament=tournament)
     ended = await source.archive.matches(match_filter, per_page=_LATEST)
     titles = tuple(game_title(each, language) for each in record.report.games)

@@ -4,6 +4,7 @@ import { showConnectionStatus } from "./connection_status.js";
 import { RefreshedSection } from "./refreshed_section.js";
 import { RunningBoards } from "./running_boards.js";
 import { ServerConnection } from "./server_connection.js";
+import { showStaff } from "./tournament_staff.js";
 
 /** The waits after an event: the server makes a page, and reads results, once a second at most. */
 const SOON_MS = 1100, LATER_MS = 4000;
@@ -23,6 +24,7 @@ boards.fill(progress.element);
 
 function receive(event) {
   if (event.type === "welcome") watch();
+  showStaff(connection, event, tournament);
   const isNews = event.type === "fixture" || event.type === "tournament";
   if (isNews && event.tournament === tournament) refresh();
   if (event.over) {

@@ -17,6 +17,7 @@ from playout.protocol.messages import (
     Adjudicate,
     Analysis,
     AnswerOffer,
+    ChangeTournament,
     ClockState,
     ClusterWorker,
     Code,
@@ -49,16 +50,20 @@ from playout.protocol.tournament_spec import (
     TournamentSpec,
     loads,
 )
+from playout.server.core.accounts import entrant_token
+from playout.server.core.handlers.hosting import RESTART_S
+from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
     Record,
+    TournamentChanged,
     TournamentCreated,
     TournamentEnded,
 )
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.results import Results
-from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
+from support.hub_harness import HubHarness, MemoryClient, administrator, hello_of, match_between
 from support.tournaments import (
     NAMES,
     TOKEN,
@@ -752,3 +757,132 @@ def test_players_agree_on_a_draw_only_in_a_tournament_that_allows_it(allowed: bo
     assert (ended.match, ended.winner, ended.reason) == (match.id, -1, Reason.AGREEMENT)
     bots.play()
     assert not harness.matches
+
+
+def changed(zoe: MemoryClient, tournament: Tournament, **fields: Any) -> None:
+    zoe.ask(ChangeTournament(id=9, tournament=tournament.tournament, **fields), Ok)
+
+
+def test_while_a_tournament_is_paused_no_match_begins() -> None:
+    harness = HubHarness()
+    zoe, tournament = new_tournament(harness, spec_of(2, rounds=3, concurrency=1))
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:2]))
+    changed(zoe, tournament, paused=True)
+    bots.join()
+    assert not harness.matches
+    changed(zoe, tournament, paused=False)
+    assert len(harness.matches) == 1
+    changed(zoe, tournament, paused=True)
+    bots.play()
+    assert (len(last(zoe)), zoe.heard(Tournament)[-1].over) == (1, False)
+    changed(zoe, tournament, paused=False, rounds=4)
+    bots.play()
+    assert len(last(zoe)) == 8
+    assert zoe.heard(Tournament)[-1].over
+
+
+def test_a_successor_takes_the_place_and_plays_the_rest() -> None:
+    harness = HubHarness()
+    zoe, tournament = new_tournament(harness, spec_of(3, rounds=2, concurrency=1))
+    bots = Bots(harness, *(member(harness, name) for name in NAMES))
+    bots.join()
+    bots.play(20)
+    changed(zoe, tournament, replaced="ann", entrant=Entrant("Dan", ""))
+    assert not any("Ann" in fixture.players for fixture in running(zoe))
+    bots.play()
+    assert zoe.heard(Tournament)[-1].over
+    stored = stored_tournament(harness.stored)
+    assert [each.name for each in loads(stored.created.spec).entrants] == ["Dan", "Bob", "Cyd"]
+    report = Results(Ledger.restored(stored)).report()
+    assert [row.counts.matches for row in report.standings] == [8, 8, 8]
+
+
+def running(client: MemoryClient) -> list[Fixture]:
+    return [fixture for fixture in last(client).values() if fixture.winner is None]
+
+
+@pytest.mark.parametrize("format_", ["swiss", "round_robin", "gauntlet"])
+def test_a_late_entrant_plays_as_the_format_says(format_: str) -> None:
+    harness = HubHarness()
+    spec = spec_of(2, format=format_, rounds=3, concurrency=1)
+    zoe, tournament = new_tournament(harness, spec)
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
+    bots.join()
+    bots.play(3)
+    changed(zoe, tournament, entrant=Entrant("Cyd", ""))
+    bots.play()
+    assert zoe.heard(Tournament)[-1].over
+    played = Counter(name for fixture in last(zoe).values() for name in fixture.players)
+    assert played["Cyd"] == {"swiss": 4, "round_robin": 12, "gauntlet": 6}[format_]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"rounds": 1}, "can have more rounds"),
+        ({"replaced": "Eve", "entrant": Entrant("Dan", "")}, "is no entrant"),
+        ({"replaced": "Ann"}, "must take the place"),
+        ({"replaced": "Ann", "entrant": Entrant("Bob", "")}, "is taken"),
+        ({"replaced": "Ann", "entrant": Entrant("Dan", "", player="uct")}, "has to log in"),
+        ({"replaced": "Ann", "entrant": Entrant("Dan", "", command="true")}, "has to log in"),
+        ({"entrant": Entrant("Dan", "")}, "the last round is being played"),
+    ],
+)
+def test_a_change_that_is_not_possible_is_refused(fields: dict[str, Any], text: str) -> None:
+    harness = HubHarness()
+    zoe, tournament = new_tournament(harness, spec_of(3, format="swiss"))
+    request = ChangeTournament(id=9, tournament=tournament.tournament, **fields)
+    assert text in zoe.ask(request, Error).text
+    assert not any(isinstance(each, TournamentChanged) for each in harness.stored)
+
+
+def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
+    offered = parse_offered_bots(["random", "Max=uct(time=1)"])
+    harness = HubHarness(bots=2, offered=offered)
+    zoe = administrator(harness, "Zoe")
+
+    def create(*entrants: Entrant) -> CreateTournament:
+        spec = dataclasses.replace(spec_of(2, concurrency=1), entrants=entrants)
+        return CreateTournament(id=1, spec=spec, hosted=True)
+
+    account(harness, "Bob")
+    ann, bob = Entrant("Ann", "", player="random"), Entrant("Bob", "")
+    for wrong, text in (
+        (Entrant("Max", "", player="random"), "'Max' is a bot of this server"),
+        (Entrant("Bob", "", player="random"), "'Bob' is registered"),
+        (Entrant("Cyd", "", player="flat"), "the player of no bot"),
+        (Entrant("Cyd", "", command="true"), "starts no commands"),
+    ):
+        assert text in zoe.ask(create(ann, wrong), Error).text
+    assert harness.organizers == []
+    tournament = zoe.ask(create(ann, bob), Tournament).tournament
+    (order,) = harness.organizers
+    harness.client("organizer", role="spectator", session=order.token)
+    bot = harness.client("Ann", token=entrant_token(order.key, "Ann"))
+    bot.ask(Join(tournament=tournament), Ok)
+    stranger = harness.connect()
+    assert stranger.ask(hello_of("Ann", token=entrant_token("guess", "Ann")), Error)
+    harness.do(harness.hub.organizer_ended(tournament, "it was killed", harness.now))
+    harness.wait(RESTART_S)
+    assert len(harness.organizers) == 2
+    zoe.ask(EndTournament(id=2, tournament=tournament), Ok)
+    harness.do(harness.hub.organizer_ended(tournament, "it is done", harness.now))
+    harness.wait(RESTART_S)
+    assert len(harness.organizers) == 2
+
+
+def test_hosted_tournaments_share_the_matches_at_once() -> None:
+    harness = HubHarness()
+    zoe = administrator(harness, "Zoe")
+    spec = spec_of(2, rounds=9, concurrency=4)
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:2]))
+    bots.join(matches=20)
+    first = zoe.ask(CreateTournament(id=1, spec=spec, hosted=True), Tournament)
+    assert len(harness.matches) == 4
+    second = zoe.ask(CreateTournament(id=2, spec=spec, hosted=True), Tournament)
+    bots.play(200)
+    count = Counter(room.record.tournament for room in harness.hub.rooms.values())
+    assert count == {first.tournament: 2, second.tournament: 2}
+    changed(zoe, second, paused=True)
+    bots.play()
+    assert len(running(zoe)) == 0

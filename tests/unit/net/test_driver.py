@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from playout.server.core.effects import (
+    CheckFile,
     CheckPassword,
     Effect,
     EndAnalysis,
@@ -15,6 +16,7 @@ from playout.server.core.effects import (
     RateLadder,
     StartAnalysis,
     StartBot,
+    StartOrganizer,
 )
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
@@ -30,6 +32,8 @@ ALL: tuple[type[Effect], ...] = (
     StartAnalysis,
     EndAnalysis,
     CheckPassword,
+    CheckFile,
+    StartOrganizer,
 )
 
 

@@ -343,6 +343,7 @@ MIGRATIONS = {
     "v0005_logins.py": "2c476073298236c7",
     "v0006_luck.py": "a96f925c02d228ca",
     "v0007_identity.py": "02b46b612bb23f36",
+    "v0008_hosted_tournaments.py": "07f756d006e8a105",
 }
 
 

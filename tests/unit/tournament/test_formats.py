@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -545,3 +546,48 @@ def test_a_race_knows_more_when_a_block_is_complete() -> None:
         if len(longer) > len(known):
             assert format_.knows_more(len(known), results)
         known = longer
+
+
+@pytest.mark.parametrize("name", formats.names())
+@given(st.data())
+@settings(max_examples=repetitions(100, short=8), deadline=None)
+def test_more_rounds_and_late_entrants_change_no_pair(name: str, data: st.DataObject) -> None:
+    kind = formats.find(name)
+    number = data.draw(st.integers(2, 7)) if not kind.only_two else 2
+    spec = TournamentSpec(
+        name="test",
+        games=("nim",),
+        format=name,
+        entrants=tuple(Entrant(str(each), "1") for each in range(number)),
+        rounds=data.draw(st.integers(2, 4)),
+    )
+    before, results = formats.load(spec), dict[Key, PairScore]()
+    for pair in itertools.islice(iter_played(before, results), data.draw(st.integers(0, 12))):
+        results[pair.key] = outcome(pair)
+    known = before.pairs(results)
+    since = max((pair.key[0] for pair in known), default=0) + 1 if kind.shows_rounds else 2
+    if kind.takes_more_rounds:
+        spec = replace(spec, rounds=spec.rounds + 1)
+    if kind.takes_late_entrants:
+        spec = replace(spec, entrants=(*spec.entrants, Entrant("late", "1", since=since)))
+    after = formats.load(spec)
+    now = {pair.key: pair for pair in after.pairs(results)}
+    assert all(now[pair.key] == pair for pair in known)
+    for pair in iter_played(after, results):
+        results[pair.key] = outcome(pair)
+    played = Counter(one for pair in after.pairs(results) for one in pair.entrants)
+    if kind.takes_late_entrants:
+        byes = {each.entrant for each in after.byes(results)}
+        assert played[number] > 0 or number in byes
+    if name == "round_robin":
+        assert set(played.values()) == {number * spec.rounds}
+        meetings = Counter(frozenset(pair.entrants) for pair in after.pairs(results))
+        assert set(meetings.values()) == {spec.rounds}
+
+
+def iter_played(format_: Format, results: dict[Key, PairScore]) -> Iterator[Pair]:
+    """Yield the next pair to be played, until the caller stops or none is left, at most 200."""
+    for _ in range(200):
+        if not (left := to_play(format_, results)):
+            return
+        yield left[0]

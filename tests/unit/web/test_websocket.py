@@ -14,6 +14,7 @@ from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
 from playout.server.core.effects import (
+    CheckFile,
     CheckPassword,
     Effect,
     EndAnalysis,
@@ -77,7 +78,9 @@ class WebSocketsInMemory:
             scheduler,
             lambda: None,
             lambda _: EffectWorkers(
-                dict.fromkeys((RateLadder, StartAnalysis, EndAnalysis, CheckPassword), not_expected)
+                dict.fromkeys(
+                    (RateLadder, StartAnalysis, EndAnalysis, CheckPassword, CheckFile), not_expected
+                )
             ),
             None,
             LoopTime(self.clock.seconds),

@@ -1,0 +1,162 @@
+"""Tournaments that a server hosts: it starts the entrants, also after kill -9 in any action."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account, StoredTournament
+from playout.server.storage import Database
+from support.commands import RunningServer, running_server
+from support.raw_client import Message, RawClient
+from support.scale import repetitions
+from support.waiting import wait_until
+
+TOKEN = "5" * 32
+TOML = """\
+name = "Friday"
+games = ["nim"]
+format = "swiss"
+rounds = 2
+clock = "30/move"
+concurrency = 2
+"""
+ENTRANT = """
+[[entrants]]
+name = "{}"
+player = "random"
+"""
+
+
+def url_of(folder: Path) -> str:
+    return f"sqlite:///{folder}/playout.db"
+
+
+def add_administrator(folder: Path) -> None:
+    database = Database(url_of(folder))
+    database.migrate()
+    database.put_account(
+        Account(id="boss", name="Boss", digest=digest(TOKEN), created_at=0.0, administrator=True)
+    )
+    database.close()
+
+
+@contextmanager
+def hosting(folder: Path) -> Iterator[tuple[RunningServer, RawClient]]:
+    """A server that hosts tournaments of `random`, and its administrator's connection."""
+    bots = ("--bots", "4", "--bot", "random")
+    with (
+        running_server("--database", url_of(folder), *bots) as server,
+        RawClient(server.host, server.port) as boss,
+    ):
+        assert boss.hello("Boss", token=TOKEN)["type"] == "welcome"
+        yield server, boss
+
+
+def create(boss: RawClient, *names: str, toml: str = TOML, **changes: Any) -> Message:
+    draft = boss.ask("check_tournament", toml=toml + "".join(map(ENTRANT.format, names)))
+    assert draft.get("faults", []) == []
+    return boss.ask("create_tournament", spec=draft["spec"] | changes, hosted=True)
+
+
+def stored(folder: Path) -> list[StoredTournament]:
+    database = Database(url_of(folder), only_read=True)
+    try:
+        return [
+            found
+            for each in database.tournaments()
+            if (found := database.tournament(each.created.tournament))
+        ]
+    finally:
+        database.close()
+
+
+def spec(tournament: StoredTournament) -> TournamentSpec:
+    return loads(tournament.created.spec)
+
+
+def ended(folder: Path) -> int:
+    return sum(match.ended is not None for each in stored(folder) for match in each.matches)
+
+
+def test_what_the_server_does_not_host_is_refused(tmp_path: Path) -> None:
+    add_administrator(tmp_path)
+    with hosting(tmp_path) as (server, boss):
+        bad = TOML + 'evaluation = "/etc/passwd"\nsandbox = {}\ncluster = { dask = "local" }\n'
+        bad += 'openings = { file = "/etc/passwd" }\n'
+        bad += ENTRANT.format("Ann") + '[[entrants]]\nname = "Bob"\ncommand = "touch /tmp/owned"\n'
+        bad += '[[entrants]]\nname = "Cy"\nplayer = "os:system"\n'
+        draft = boss.ask("check_tournament", toml=bad)
+        faults = {".".join(map(str, each["path"])): each for each in draft["faults"]}
+        assert set(faults) == {
+            *("evaluation", "sandbox", "cluster", "openings.file"),
+            *("entrants.1.command", "entrants.2.player"),
+        }
+        assert faults["entrants.2.player"]["line"] == bad.count("\n")
+        assert "spec" not in draft
+        assert boss.ask("check_tournament", toml="name = ")["faults"][0]["line"] == 1
+        assert boss.ask("check_tournament", values={"name": 3})["faults"][0]["path"] == ["name"]
+        entrants = [{"name": "Ann", "version": ""}, {"name": "Bob", "version": ""}]
+        good = {"name": "x", "games": ["nim"], "format": "match", "entrants": entrants}
+        for wrong in ({"command": "true"}, {"player": "flat"}, {"player": "os:system"}):
+            entrants[1] = {"name": "Bob", "version": "", **wrong}
+            refused = boss.ask("create_tournament", spec=good, hosted=True)
+            assert refused["code"] == "bad_tournament"
+        with RawClient(server.host, server.port) as guest:
+            guest.hello()
+            assert guest.ask("check_tournament")["code"] == "not_allowed"
+            refused = guest.ask("change_tournament", tournament="x", paused=True)
+            assert refused["code"] == "not_allowed"
+    assert stored(tmp_path) == []
+
+
+@pytest.mark.long
+def test_nothing_is_half_done_after_kills_in_each_action(tmp_path: Path) -> None:
+    add_administrator(tmp_path)
+    with hosting(tmp_path) as (server, boss):
+        tournament = create(boss, "Ann", "Bob", "Cy", "Dee")["tournament"]
+        server.process.send_signal(signal.SIGKILL)
+    (only,) = stored(tmp_path)
+    assert only.created.hosted, "the answer comes after the record"
+
+    new = {"name": "Eve", "version": "", "player": "random"}
+    late = {"name": "Fay", "version": "", "player": "random"}
+    actions: list[tuple[dict[str, Any], Any]] = [
+        ({"paused": True}, lambda each: each.created.paused),
+        ({"rounds": 3}, lambda each: spec(each).rounds == 3),
+        ({"replaced": "Ann", "entrant": new}, lambda each: spec(each).entrants[0].name == "Eve"),
+        ({"entrant": late}, lambda each: spec(each).entrants[-1].name == "Fay"),
+    ]
+    for fields, holds in actions[: repetitions(4, short=1)]:
+        with hosting(tmp_path) as (server, boss):
+            boss.say("change_tournament", tournament=tournament, id=1, **fields)
+            server.process.send_signal(signal.SIGKILL)
+        (only,) = stored(tmp_path)
+        with hosting(tmp_path) as (server, boss):
+            if not holds(only):  # it was killed before the action was stored: nothing of it is
+                done = boss.ask("change_tournament", tournament=tournament, **fields)
+                assert done["type"] == "ok", done
+            server.process.send_signal(signal.SIGKILL)
+        (only,) = stored(tmp_path)
+        assert holds(only), fields
+
+    with hosting(tmp_path) as (server, boss):
+        before = ended(tmp_path)
+        assert boss.ask("watch_tournament", tournament=tournament)["paused"]
+        boss.ask("change_tournament", tournament=tournament, paused=False)
+        wait_until(lambda: ended(tmp_path) > before)
+        server.process.send_signal(signal.SIGKILL)
+    with hosting(tmp_path) as (server, boss):
+        boss.say("watch_tournament", tournament=tournament, id=7)
+        boss.hear_until("tournament", over=True)
+    (only,) = stored(tmp_path)
+    assert only.ended
+    names = {name for match in only.matches for name in match.started.players}
+    assert {each.name for each in spec(only).entrants} <= names
