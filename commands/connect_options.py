@@ -68,7 +68,7 @@ class ServerAddress(NamedTuple):
         return spelled(self.host, self.port)
 
     def connection(
-        self, reactor: Any, listener: ServerListener, patience_s: float, **options: bool
+        self, reactor: Any, listener: ServerListener, patience_s: float, **options: Any
     ) -> ServerConnection:
         """Return a connection, not yet opened, with the further `options` of its class."""
         address = (self.host, self.port)
@@ -213,7 +213,7 @@ def _address(
         return None
     address = host_and_port(text)
     if address is None or address[1] == 0:
-        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
+        raise click.BadParameter(f"{text[:100]!r} is not HOST:PORT, as in play.example:4242")
     return address
 
 
