@@ -156,6 +156,8 @@ class MatchStarted(
     swapped. `core_speed` is the speed of the processor cores that both players run on, in
     calibrations per second; None if it is unknown. Of a running match, spectators are shown all but
     the last `delay` moves.
+
+    `reporter` is the account that has reported a match that was played elsewhere.
     """
 
     match: str
@@ -183,6 +185,7 @@ class MatchStarted(
     core_speed: float | None = None
     dice_key: str | None = None
     delay: Int32 = 0
+    reporter: str | None = None
 
     @property
     def players(self) -> tuple[str, str]:
@@ -412,12 +415,14 @@ class LadderRating(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class StoredLeaderboard(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """The ratings of a game, as JSON, and the numbers of matches in them.
+    """The ratings of a game on a scale, as JSON, and the numbers of matches in them.
 
-    `ended` matches of the game had ended, the last one at `last_at`; `rated` of them count.
+    `scale` is that of `playout.ratings.leaderboard`. `ended` matches of the game had ended, the
+    last one at `last_at`; `rated` of them count.
     """
 
     game: str
+    scale: str
     ended: Int32
     last_at: float
     rated: Int32

@@ -39,7 +39,7 @@ from support.browser import (
     walk,
 )
 from support.scale import repetitions
-from support.variants import CHANCE, SMALL, small
+from support.variants import CHANCE, SMALL, seen, small
 from support.waiting import wait_until
 from testbed.machine import reserve_port
 
@@ -47,8 +47,9 @@ from testbed.machine import reserve_port
 LONG = 100
 #: Windows of a screen and of a phone.
 WINDOWS = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
-#: The games, by their names. Each is played in one of three ways, and with `--slow` in all.
-GAMES = games.names()
+#: A game of each kind of board, each of which is played in one of three ways; with `--slow` all
+#: games in all ways.
+GAMES = seen(games.names())
 CLICKED = [
     (game, window)
     for turn, window in enumerate(WINDOWS)

@@ -253,7 +253,7 @@ async def _cached_html(
 def _link(record: TournamentRecord, names: Sequence[str], entrants: CellEntrants) -> str:
     """Return the address of a page on the entrants of a cell."""
     if len(entrants) == 1:
-        if record.is_local:
+        if record.is_local or record.reporter:
             return ""
         return f"/players/{quote(names[entrants[0]], safe='')}"
     one, other = entrants
