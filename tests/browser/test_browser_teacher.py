@@ -20,7 +20,7 @@ from support.browser import BrowserUsers, running_site
 pytestmark = pytest.mark.skipif(not scale.slow, reason="it plays for minutes: --slow")
 
 TOKEN = "7" * 32
-ROUNDS = 4
+ROUNDS = 15
 
 
 def log_in(people: BrowserUsers) -> Page:

@@ -113,6 +113,7 @@ def test_an_upgraded_database_has_them_too(url: str) -> None:
             connection.execute(sa.text(f"DROP TABLE {table}"))
         connection.execute(sa.text("DROP INDEX matches_unmeasured"))
         added = (("matches", "dice_key"), ("matches", "luck"),
+                 ("tournaments", "hosted"), ("tournaments", "paused"),
                  ("accounts", "password"), ("accounts", "logins"))  # fmt: skip
         for table, column in added:
             connection.execute(sa.text(f"ALTER TABLE {table} DROP COLUMN {column}"))

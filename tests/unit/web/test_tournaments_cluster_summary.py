@@ -38,6 +38,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         spec=SimpleNamespace(concurrency=6),
         started_at=0.0,
         ended_at=None,
+        paused=False,
         tournament="t",
     )
     page = render(
