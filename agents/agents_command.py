@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from playout.commands import durable_files, interrupts
 from playout.commands.durable_files import why_not_written
 from playout.commands.options import OptionGroup
 from playout.commands.progress import INTERVAL_S, doing, say
-from playout.commands.text import plain, printable
+from playout.commands.text import plain, printable, utc
 from playout.games import IllegalAction
 
 EPILOG = """
@@ -94,9 +94,13 @@ def run(path: Path, output: Path | None) -> None:
         arena = Arena(benchmark, journal, clients)
 
         def write() -> None:
-            BenchmarkReport.of(benchmark, journal, progress=arena.progress()).write(folder)
+            progress = f"{arena.progress()}, at {utc(time.time()):%Y-%m-%d %H:%M:%S} UTC"
+            BenchmarkReport.of(benchmark, journal, progress=progress).write(folder)
 
-        code = _played(arena, list(clients.values()), write)
+        try:
+            code = _played(arena, list(clients.values()), write)
+        finally:
+            _close(clients.values())
         _finish(benchmark, journal, folder, arena.reason)
     sys.exit(code)
 
@@ -124,13 +128,12 @@ def _played(arena: Arena, clients: list[ModelClient], write: Callable[[], object
             interrupted = True
             arena.stop("interrupted")
             say("Interrupted: waiting for running requests; Ctrl-C again does not wait")
-    _close(clients)
     if arena.reason and not interrupted:
         click.echo(printable(f"Stopped: {arena.reason}. The same command goes on."), err=True)
     return 130 if interrupted else int(bool(arena.reason))
 
 
-def _close(clients: list[ModelClient]) -> None:
+def _close(clients: Iterable[ModelClient]) -> None:
     for each in clients:
         each.close()
 
@@ -158,14 +161,13 @@ def _opened(path: Path, output: Path | None) -> Iterator[tuple[Benchmark, Benchm
             yield benchmark, journal, folder
     except OSError as error:
         raise click.ClickException(f"{folder}: {why_not_written(error)}") from error
+    except IllegalAction as error:
+        raise click.ClickException(f"journal: {error}") from error
 
 
 def _finish(benchmark: Benchmark, journal: BenchmarkJournal, folder: Path, reason: str) -> None:
     with doing("Writing the report"):
         found = BenchmarkReport.of(benchmark, journal, reason)
-        try:
-            paths = found.write(folder)
-        except IllegalAction as error:
-            raise click.ClickException(f"journal: {error}") from error
+        paths = found.write(folder)
     click.echo(printable(found.text()))
     click.echo(f"\nReports: {', '.join(map(str, paths))}")

@@ -334,17 +334,14 @@ class Arena:
     @contextlib.contextmanager
     def _turn(self, model: ModelConfig, request: SentRequest) -> Iterator[None]:
         """Wait for the limits of a model and for the budget; store the request."""
-        gate, limit = self._gates[model.name], self._benchmark.cost
+        gate = self._gates[model.name]
         with gate.places:
             self._wait(gate.delay_s())
             with self._changed:
-                while limit is not None and self._journal.committed + request.cost > limit:
-                    if not self.requests:
-                        self.stop(f"the budget of {limit:g} allows no further request")
+                while self.requests and self._is_beyond_budget(request):
                     self._require_running()
                     self._changed.wait()
-                self._require_running()
-                self._journal.add(request)
+                self._pay(request)
                 self.requests += 1
             try:
                 yield
@@ -366,17 +363,20 @@ class Arena:
                     raise ModelUnusable(f"{error} ({failures} times in a row)") from error
                 self._wait(max(error.wait_s, _BACK_OFF.wait_s(failures)))
                 if error.was_sent:
-                    self._pay_again(sent)
+                    with self._changed:
+                        self._pay(sent)
         raise AssertionError("the last failure is raised")
 
-    def _pay_again(self, request: SentRequest) -> None:
-        """Count the cost of a request whose answer is lost, before it is sent again."""
+    def _is_beyond_budget(self, request: SentRequest) -> bool:
         limit = self._benchmark.cost
-        with self._changed:
-            if limit is not None and self._journal.committed + request.cost > limit:
-                self.stop(f"the budget of {limit:g} allows no further request")
-            self._require_running()
-            self._journal.add(request)
+        return limit is not None and self._journal.committed + request.cost > limit
+
+    def _pay(self, request: SentRequest) -> None:
+        """Store a request, also one that is sent again as its answer is lost, within the budget."""
+        if self._is_beyond_budget(request):
+            self.stop(f"the budget of {self._benchmark.cost:g} allows no further request")
+        self._require_running()
+        self._journal.add(request)
 
     def _wait(self, seconds: float) -> None:
         self._stopping.wait(seconds)

@@ -292,7 +292,7 @@ def _address(model: ModelConfig, variables: Mapping[str, str]) -> SplitResult:
         others = "@" in found.netloc or found.query or found.fragment
         if found.scheme in ("http", "https") and found.hostname and found.port != 0 and not others:
             return found
-    shown = "" if "@" in text else f", not {text!r}"  # it may have a password
+    shown = "" if "@" in text else f", not {text[:100]!r}"  # it may have a password
     raise ModelUnusable(
         f"the model {model.name} needs the base address of its endpoint in the variable "
         f"{model.address}, such as https://api.example.com/v1{shown}"

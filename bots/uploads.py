@@ -248,7 +248,7 @@ class _Received(ServerRequest):
         self.account = self._account()
         if length == 0 or self.account is None:
             return
-        if self.getHeader("Content-Length") is None and self.getHeader("Transfer-Encoding") is None:
+        if self.getHeader("Content-Length") is None:
             return
         folder, self._left = self._site.room(self.account, self.target, self.begun_at)
         self.too_large = length is not None and length > self._left

@@ -7,6 +7,7 @@ options          `--game`, and types of options
 connect_options  the options of a connection to a server
 identity         a client's name, token and session, and its login
 child            child processes: start, messages, output, restarts, end
+prepared         processes that do their imports before their arguments are known
 subprocesses     words, environments and first steps of processes of this installation
 cores            processor cores: their number, their assignment to matches; this machine in words
 restarts         pauses before a process is started again

@@ -35,6 +35,7 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
+from playout.commands import prepared
 from playout.commands.restarts import Restarts
 from playout.commands.subprocesses import (
     LONGEST_LINE,
@@ -107,6 +108,8 @@ class Program:
         file = log.open("ab+") if isinstance(log, Path) else log
         file = file or tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited
         kept = file if file is not log else None
+        if not (talks or output) and (child := self._prepared(file, kept)):
+            return child
         ours, its = _standard_input(self.secret, talks=talks)
         first = functools.partial(begin, os.getpid(), self.death, self.niceness)
         try:
@@ -131,6 +134,19 @@ class Program:
         finally:
             if its:
                 its.close()
+
+    def _prepared(self, log: IO[bytes], kept: IO[bytes] | None) -> Child | None:
+        """Return a prepared process that begins as this command; None if there is none."""
+        found = prepared.taken(
+            self.words, self.environment, self.folder, log.fileno(), self.death, self.niceness
+        )
+        if found is None:
+            return None
+        process, connection = found
+        with connection:
+            if self.secret is not None:
+                connection.sendall(f"{self.secret}\n".encode())
+        return Child(process, kept)
 
 
 def _standard_input(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import click
 from platformdirs import user_data_path
@@ -27,6 +27,9 @@ from playout.protocol.endpoints import host_and_port, spelled
 from playout.protocol.messages import Error, Event, Hello, Request, Welcome
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+#: Yields requests, is sent the answer to each, and returns a result.
+Conversation = Generator[Request, Event, T]
 
 _TLS = ("tls", "ca", "tls_name")
 
@@ -68,7 +71,7 @@ class ServerAddress(NamedTuple):
         return spelled(self.host, self.port)
 
     def connection(
-        self, reactor: Any, listener: ServerListener, patience_s: float, **options: bool
+        self, reactor: Any, listener: ServerListener, patience_s: float, **options: Any
     ) -> ServerConnection:
         """Return a connection, not yet opened, with the further `options` of its class."""
         address = (self.host, self.port)
@@ -80,26 +83,45 @@ class ServerAddress(NamedTuple):
         The request, which needs an id, is sent after `hello`, or at once without it; `patience_s`
         is the time in which to reach the server. Raises ClickException.
         """
+
+        def once() -> Conversation[Event]:
+            answer = yield request
+            return answer
+
+        return self.converse(once(), hello, patience_s)
+
+    def converse(
+        self, requests: Conversation[T], hello: Hello | None = None, patience_s: float = 0.0
+    ) -> T:
+        """Run the event loop until the server has answered a series of requests; return its result.
+
+        `requests` yields each one, which needs an id, is sent the answer, and may raise
+        ClickException; the others are as in `ask`. Raises ClickException.
+        """
         reactor: Any = importlib.import_module("twisted.internet.reactor")
-        call = _Call(reactor, request, hello)
+        call = _Call(reactor, requests, hello)
         call.connection = self.connection(reactor, call, patience_s)
         reactor.callWhenRunning(call.connection.open)
         with signals.handled(reactor, {}):  # Ctrl-C exits at once
             reactor.run(installSignalHandlers=False)
-        if call.answer is None:
+        if not call.results:
             raise click.ClickException(plain(call.fault))
-        return call.answer
+        return call.results[0]
 
 
-class _Call:
-    """Sends one request, after `hello` if there is one, and keeps the answer or the fault."""
+class _Call(Generic[T]):
+    """Sends requests one after the other, after `hello` if there is one.
+
+    `results` gets the result of the requests; without it, `fault` says why there is none.
+    """
 
     connection: ServerConnection
 
-    def __init__(self, reactor: Any, request: Request, hello: Hello | None) -> None:
-        self.answer: Event | None = None
+    def __init__(self, reactor: Any, requests: Conversation[T], hello: Hello | None) -> None:
+        self.results: list[T] = []
         self.fault = "the server has not answered"
-        self._reactor, self._request, self._hello = reactor, request, hello
+        self._reactor, self._requests, self._hello = reactor, requests, hello
+        self._request = next(requests)
         self._is_in = hello is None
 
     def connected(self) -> None:
@@ -128,8 +150,18 @@ class _Call:
                 self._is_in = True
                 self.connection.send(self._request)
             case Event(re=re) if re == self._request.id:
-                self.answer = event
-                self._end()
+                self._answered(event)
+
+    def _answered(self, answer: Event) -> None:
+        try:
+            self._request = self._requests.send(answer)
+        except StopIteration as stop:
+            self.results = [stop.value]
+            self._end()
+        except click.ClickException as error:
+            self.unusable(error.message)
+        else:
+            self.connection.send(self._request)
 
     def _end(self) -> None:
         self.connection.close()
@@ -213,7 +245,7 @@ def _address(
         return None
     address = host_and_port(text)
     if address is None or address[1] == 0:
-        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
+        raise click.BadParameter(f"{text[:100]!r} is not HOST:PORT, as in play.example:4242")
     return address
 
 

@@ -13,6 +13,7 @@ import sys
 from functools import partial
 
 from playout.commands import interrupts
+from playout.commands.prepared import SERVER, prepare
 from playout.commands.progress import doing
 
 #: The variable with the number of threads of NumPy's linear algebra, which NumPy reads when it is
@@ -40,6 +41,8 @@ def player() -> None:
 
 def tournament() -> None:
     """Run the command `playout-tournament` from its first import on."""
+    if sys.argv[1:2] == ["run"] and "--server" not in sys.argv:
+        prepare(SERVER)
     run("playout.server.organizer.tournament_command")
 
 
@@ -65,6 +68,8 @@ def submit() -> None:
 
 def laboratory() -> None:
     """Run the command `playout-lab` from its first import on."""
+    if sys.argv[1:2] in (["test"], ["confirm"]):
+        prepare(SERVER)
     run("playout.laboratory.laboratory_command", prog_name="playout-lab")
 
 

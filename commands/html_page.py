@@ -85,8 +85,10 @@ def page(name: str, body: Iterable[str], *, reload_s: int = 0) -> str:
         f"<style>{_STYLE}</style>",
         "</head>",
         "<body>",
+        "<main>",
         f"<h1>{title}</h1>",
         *body,
+        "</main>",
         "</body>",
         "</html>",
     ]

@@ -20,8 +20,6 @@ from typing import TypeVar
 
 import msgspec
 
-from playout.games.core import plugins
-
 T = TypeVar("T")
 
 #: The niceness of players. With it, a move waits two thirds of a millisecond less for the server
@@ -82,6 +80,8 @@ def others_environment() -> dict[str, str]:
 
     It has the registered games, because the command may start a player.
     """
+    from playout.games.core import plugins  # with numba: `prepared` uses this module before
+
     other = {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
     return other | plugins.environment()
 

@@ -135,6 +135,10 @@ class Submissions:
             for number, one in stored.items()
         }
 
+    def close(self) -> None:
+        """Let another process change the folder, after `lock`."""
+        self._lock.close()
+
     def _stored(self) -> dict[int, Submission]:
         folder = self.folder / "submissions"
         if not folder.exists():

@@ -171,6 +171,7 @@ class LabQueue:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self.close()
             raise QueueInUse(f"another server runs the queue in {folder}") from None
         shutil.rmtree(self.incoming)
         self.incoming.mkdir(mode=0o700)
@@ -182,6 +183,10 @@ class LabQueue:
                 self.remove_code(test)
             elif test.state != "waiting":  # it was interrupted
                 self.put(test, "waiting")
+
+    def close(self) -> None:
+        """Let another process change the folder."""
+        self._lock.close()
 
     def __iter__(self) -> Iterator[QueuedTest]:
         return iter(list(self._tests.values()))  # another thread may add tests

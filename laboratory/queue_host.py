@@ -163,6 +163,7 @@ class QueueHost:
     def close(self) -> None:
         """End all tests; they go on with the next process."""
         stop([each.child for each in self._runs.values()], _STOP_S)
+        self.queue.close()
 
     def turns(self) -> dict[int, int]:
         """Return the number of cores that each test uses now, by its number."""

@@ -14,6 +14,7 @@ the entry point group `playout.players`.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 
@@ -79,8 +80,27 @@ def find(name: str) -> type[Player]:
             if hint := plugins.file_hint("player", "Player", name, Path.cwd()):
                 raise hint
     if ":" in name:
-        return plugins.find_class(Player, "player", name)
+        return _find_class(name)
     return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)
+
+
+def _find_class(name: str) -> type[Player]:
+    """Return the class `module:Class`. Raises SpecError, with the folders without its module."""
+    try:
+        return plugins.find_class(Player, "player", name)
+    except SpecError as error:
+        module, missing = name.partition(":")[0], error.__cause__
+        if not (
+            isinstance(missing, ModuleNotFoundError) and f"{module}.".startswith(f"{missing.name}.")
+        ):
+            raise
+        places = [Path.cwd(), *map(Path, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        searched = {Path(each).resolve() for each in sys.path}
+        folders = dict.fromkeys(
+            str(each.resolve()) for each in places if each.resolve() in searched
+        )
+        looked = ", ".join([*folders, "the installed packages"])
+        raise SpecError(f"{error}; modules are looked for in: {looked}") from missing
 
 
 class IncompletePlayer(SpecError):

@@ -181,8 +181,11 @@ class ServerConnection:
         *,
         measures_round_trip: bool = False,
         repeats_requests: bool = False,
+        retry_s: float | None = None,
     ) -> None:
         """`patience_s`: the longest time to wait for the server's `welcome`, with all attempts.
+
+        The pauses between attempts grow, unless they are `retry_s`, as for a server that starts.
 
         With `measures_round_trip`, `round_trip_s` is the time that a message takes to the server
         and back. With `repeats_requests`, a request that was refused because it came too soon is
@@ -209,6 +212,7 @@ class ServerConnection:
         self._pinged_at = 0.0
         # Adds up to a second at random: players that lose a server do not return all at once.
         self._backoff = backoffPolicy(initialDelay=0.1, maxDelay=5.0, factor=1.5)
+        self._retry_s = retry_s
         endpoint: Any = HostnameEndpoint(reactor, *address)
         self._service = ClientService(
             tls.over(endpoint) if tls else endpoint,
@@ -307,7 +311,7 @@ class ServerConnection:
     def _delay(self, _: int) -> float:
         """Seconds until the next attempt; a connection without a `welcome` is a failed attempt."""
         self._attempts += 1
-        return self._backoff(self._attempts)
+        return self._backoff(self._attempts) if self._retry_s is None else self._retry_s
 
     def _note(self, event: Event) -> None:
         """Note a `welcome`, or why there is none."""

@@ -791,6 +791,25 @@ class ReportCluster(Request, frozen=True, kw_only=True):
     dashboard: Annotated[str, Meta(max_length=300, pattern=_HTTP_PATTERN)] | None = None
 
 
+class ReportMatches(Request, frozen=True, kw_only=True):
+    """Report ended matches of a tournament that was played elsewhere, and at last the tournament.
+
+    `tournament` is its id there, and `at` when it started, in seconds since 1970. `matches` are
+    some of its matches, the first of which has the number `first`: JSON Lines as `playout-server
+    export` writes them, compressed by zlib, in Base64. When all are reported, `whole` has the
+    tournament: a `ReportedTournament` as JSON, likewise. With neither, the answer says how many
+    matches are reported.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    tournament: Key
+    at: Annotated[float, Meta(ge=0, le=1e11)]
+    first: Count = 0
+    matches: Annotated[str, Meta(max_length=60_000)] = ""
+    whole: Annotated[str, Meta(max_length=60_000)] = ""
+
+
 class Adjudicate(Request, frozen=True, kw_only=True):
     """End a match of a tournament with its proven result.
 
@@ -1354,6 +1373,20 @@ class Ok(Event, frozen=True, kw_only=True):
     durable: ClassVar = True
 
     games: tuple[str, ...] = ()
+
+
+class MatchesReported(Event, frozen=True, kw_only=True):
+    """The answer to `report_matches`: the id of the tournament on this server.
+
+    `matches` is the number of its matches that are stored, and `over` whether it is reported
+    completely.
+    """
+
+    durable: ClassVar = True
+
+    tournament: str
+    matches: int
+    over: bool
 
 
 class Pong(Event, frozen=True, kw_only=True):

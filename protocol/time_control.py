@@ -17,7 +17,9 @@ bar: `60+1 | 10+0.1`.
 
 from __future__ import annotations
 
+import functools
 import re
+from typing import Final, Literal, get_args
 
 from msgspec import structs
 
@@ -35,6 +37,14 @@ NOTATIONS = "1/move, 300+3, 600+5x30, 120d12 (seconds) or none"
 
 #: The seconds at the start from which a match is by correspondence.
 CORRESPONDENCE_S = 86_400.0
+
+#: The classes of clocks, by the seconds that a player has for a move.
+ClockClass = Literal["bullet", "fast", "slow"]
+CLOCK_CLASSES: Final[tuple[ClockClass, ...]] = get_args(ClockClass)
+#: From these seconds a move on, a clock is fast, and slow.
+_FAST_S, _SLOW_S = 2.0, 12.0
+#: The number of moves among which main time is divided for the class of a clock.
+_MOVES = 40
 
 
 class TimeControlError(ValueError):
@@ -118,6 +128,27 @@ def is_correspondence(time_control: TimeControl | None) -> bool:
         return False
     main_s, periods_s = time_control.main_s, time_control.periods * time_control.period_s
     return main_s + periods_s >= CORRESPONDENCE_S
+
+
+def longest_s(time_control: TimeControl, moves: float) -> float:
+    """Return the most seconds that a player can think in this number of its moves."""
+    periods, period_s = time_control.periods, time_control.period_s
+    per_move = time_control.delay_s + time_control.increment_s + (period_s if periods else 0)
+    return time_control.main_s + max(0, periods - 1) * period_s + moves * per_move
+
+
+@functools.lru_cache(maxsize=1000)
+def clock_class(text: str) -> ClockClass:
+    """Return the class of the clock of a match, by the seconds a move in 40 moves of a player.
+
+    A match without a clock is slow; one with two clocks has the class of the longer one. Raises
+    TimeControlError.
+    """
+    both = parse_time_controls(text)
+    if both is None:
+        return "slow"
+    seconds = max(longest_s(each, _MOVES) for each in both) / _MOVES
+    return "bullet" if seconds < _FAST_S else "fast" if seconds < _SLOW_S else "slow"
 
 
 def decimal(number: float) -> str:

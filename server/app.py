@@ -40,6 +40,7 @@ from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
     CheckFile,
     CheckPassword,
+    CheckReport,
     Effect,
     EndAnalysis,
     EndBot,
@@ -66,6 +67,7 @@ from playout.server.net.player_processes import (
 )
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
+from playout.server.net.report_checks import ReportChecks
 from playout.server.net.site_processes import (
     CompetitionOrders,
     KeptProcess,
@@ -298,6 +300,9 @@ class _Server:
             CheckPassword: PasswordChecks(reactor(), driver.caller(hub.password_checked)).start,
             CheckFile: checks.start,
         }
+        if policy.stored:
+            reports = ReportChecks(settings.database, reactor(), driver.caller(hub.report_checked))
+            carriers[CheckReport] = reports.start
         if policy.bots:
             connections = TcpConnectionFactory(
                 driver, self._scheduler, output=self._output, proxied=False, is_own=True

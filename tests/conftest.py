@@ -70,6 +70,10 @@ def pytest_configure(config: pytest.Config) -> None:
         ],
     )
     settings.load_profile("suite")
+    # Lines about work that takes seconds would depend on the speed of the machine.
+    from playout.commands import progress
+
+    progress.FIRST_S = 3600.0
     set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")
 
 

@@ -31,6 +31,9 @@ from playout.commands.text import printable
 
 #: Seconds for sending the last messages.
 _FAREWELL_S = 0.2
+#: Bytes that are parsed at once, and the response to a body in chunks.
+_PIECE = 1024
+_LENGTH_REQUIRED = b"HTTP/1.1 411 Length Required\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 EPILOG = """
 \b
@@ -137,7 +140,9 @@ class HttpTransport(NamedTuple):
         """Serve until the process ends."""
         uvicorn = importlib.import_module("uvicorn")
         app = offered.streamable_http_app()
-        config = uvicorn.Config(self._checked(app), log_level="warning", lifespan="on")
+        protocol = importlib.import_module("uvicorn.protocols.http.h11_impl").H11Protocol
+        words = {"log_level": "warning", "lifespan": "on", "http": _without_chunks(protocol)}
+        config = uvicorn.Config(self._checked(app), **words)
         running = uvicorn.Server(config)
         running.capture_signals = contextlib.nullcontext  # `_leave` handles them
         await running.serve([self.listener])
@@ -150,7 +155,7 @@ class HttpTransport(NamedTuple):
             token = self.token()
             expected = f"Bearer {token}".encode()
             if scope["type"] == "http" and not (token and hmac.compare_digest(told, expected)):
-                headers = [(b"www-authenticate", b"Bearer")]
+                headers = [(b"www-authenticate", b"Bearer"), (b"connection", b"close")]
                 await send({"type": "http.response.start", "status": 401, "headers": headers})
                 await send(
                     {"type": "http.response.body", "body": b"the account's token is missing"}
@@ -159,6 +164,28 @@ class HttpTransport(NamedTuple):
                 await app(scope, receive, send)
 
         return checked
+
+
+def _without_chunks(protocol: Any) -> Any:
+    """Return the protocol of uvicorn that refuses bodies in chunks.
+
+    It parses each chunk before the token is checked: minutes for many connections.
+    """
+
+    class Protocol(protocol):  # type: ignore[misc]
+        """Refuses a request with Transfer-Encoding when its head has come."""
+
+        def data_received(self, data: bytes) -> None:
+            for start in range(0, len(data), _PIECE):
+                super().data_received(data[start : start + _PIECE])
+                scope: Any = self.scope or {}
+                if any(name == b"transfer-encoding" for name, _ in scope.get("headers", ())):
+                    self.transport.write(_LENGTH_REQUIRED)
+                    self.transport.close()
+                if self.transport.is_closing():
+                    return
+
+    return Protocol
 
 
 def _serve(

@@ -162,7 +162,7 @@ class GomocupClient(EngineClient):
         self._send(f"START {self._size}")
         while not _OK.fullmatch(said := self._answer(deadline, [])):
             self.process.unused(said)  # the rest of an answer to ABOUT
-            if not self.process.can_be_read(min(deadline, time.monotonic() + BANNER_S)):
+            if not self.process.can_be_read(deadline):
                 raise self.process.fault(f"has answered {said[:100]!r}, not OK")
         is_exact = spec.parse(str(self.game)).options.get("exact") == "true"
         self._inform({"rule": 1 if is_exact else 0, "game_type": 1})

@@ -8,6 +8,7 @@ sizes are checked before it is unpacked, and its numbers before they are used.
 from __future__ import annotations
 
 import io
+import threading
 import zipfile
 from collections.abc import Sequence
 from importlib.resources import files
@@ -36,6 +37,9 @@ _LONGEST_FAULT = 200
 _GREATEST = 100.0
 #: Maximum number of hidden units of a net.
 _MOST_HIDDEN = 1024
+#: Held while numpy reads a file: it parses Python, which fails in CPython 3.11 while another thread
+#: does the same.
+_parsing = threading.Lock()
 _KIND = "an evaluation, a file made by playout-train export"
 
 
@@ -98,7 +102,7 @@ def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, 
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > _MOST_UNPACKED:
                 raise EvaluationError(f"{path} is too big when it is unpacked")
-        with np.load(io.BytesIO(data), allow_pickle=False) as entries:
+        with _parsing, np.load(io.BytesIO(data), allow_pickle=False) as entries:
             card = msgspec.json.decode(entries["card"].tobytes(), type=Card)
             fields = {name: entries[name] for name in names}
     except EvaluationError:

@@ -93,7 +93,7 @@ def http_address(
         return None
     address = host_and_port(text)
     if address is None:
-        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in 127.0.0.1:8080, or none")
+        raise click.BadParameter(f"{text[:100]!r} is not HOST:PORT, as in 127.0.0.1:8080, or none")
     return address
 
 
@@ -126,7 +126,7 @@ def _benchmarks(
 def _contact(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     """Check the address for push services. Raises BadParameter."""
     if text is not None and not re.fullmatch(r"(mailto:[^@\s]+@[^@\s]+|https://\S+)", text):
-        raise click.BadParameter(f"{text!r} is not like mailto:you@example.org")
+        raise click.BadParameter(f"{text[:100]!r} is not like mailto:you@example.org")
     return text
 
 
@@ -416,7 +416,9 @@ def _age(context: click.Context, parameter: click.Parameter, text: str | None) -
         return None
     found = re.fullmatch(r"(\d{1,5})([dh])", text)
     if found is None:
-        raise click.BadParameter(f"{text!r} is not a number of days or hours, as in 30d or 12h")
+        raise click.BadParameter(
+            f"{text[:99]!r} is not a number of days or hours, as in 30d or 12h"
+        )
     return int(found[1]) * {"d": 86400.0, "h": 3600.0}[found[2]]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from playout.protocol.analyst import Work
-from playout.protocol.messages import Event, ServerState
+from playout.protocol.messages import Event, ReportMatches, ServerState
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings.bradley_terry import RatingProblem
 from playout.server.model.records import Record
@@ -168,6 +168,18 @@ class CheckPassword(Struct, frozen=True, gc=False):
     hashed: str = ""
 
 
+class CheckReport(Struct, frozen=True, gc=False):
+    """Check reported matches by the rules, which takes time; then call `report_checked`.
+
+    `account` is the id of the reporter, and `now` the time in seconds since 1970.
+    """
+
+    check: int
+    account: str
+    request: ReportMatches
+    now: float
+
+
 class SendServerState(Struct, frozen=True, gc=False):
     """Send the state of the server on a connection; the driver adds its own numbers."""
 
@@ -214,6 +226,7 @@ Effect = (
     | KeepPush
     | PushNotice
     | CheckPassword
+    | CheckReport
     | SendServerState
     | WakeAt
     | CallWhenIdle

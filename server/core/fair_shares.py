@@ -68,8 +68,10 @@ class FairShares(Generic[T]):
 def _owned(
     ranks: list[dict[str, dict[str, dict[T, int]]]], address: str, most: int
 ) -> Iterable[Iterable[tuple[T, int]]]:
-    """The things of the first `most` persons of an address."""
-    persons = itertools.chain.from_iterable(
-        rank[address].values() for rank in ranks if address in rank
+    """The things of the first `most` persons of an address, those of lower ranks first."""
+    shared = [rank[address] for rank in ranks if address in rank]
+    persons = itertools.islice(dict.fromkeys(itertools.chain.from_iterable(shared)), most)
+    return (
+        itertools.chain(*(rank[person].items() for rank in shared if person in rank))
+        for person in persons
     )
-    return (each.items() for each in itertools.islice(persons, most))

@@ -31,6 +31,7 @@ from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.logins import Logins
 from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.push import PushNotices
+from playout.server.core.handlers.reports import CheckedReport, Reports
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
@@ -97,7 +98,9 @@ class Hub:
         play = Play(context, sessions)
         self._logins = logins = Logins(context, sessions)
         subjects = (greeting, logins, administration, seeks, bots, play, feed, tournaments, ladders)
-        handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
+        self._reports = reports = Reports(context)
+        more = (ladder_feed, analyses, push, Puzzles(context), reports)
+        handlers = handlers_of((*subjects, *more))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
@@ -326,6 +329,11 @@ class Hub:
     def password_checked(self, check: int, result: str, now: float) -> list[Effect]:
         """Use the result of a check that `CheckPassword` has asked for."""
         self._logins.password_checked(check, result, now)
+        return self._finish_call(now)
+
+    def report_checked(self, found: CheckedReport, now: float) -> list[Effect]:
+        """Use the result of a check that `CheckReport` has asked for."""
+        self._reports.checked(found, now)
         return self._finish_call(now)
 
     def ladder_rated(self, game: str, ratings: Ratings | None, now: float) -> list[Effect]:

@@ -79,14 +79,14 @@ class MatchStorage:
             return f"the database of the server has reached its limit of {policy.database_mb:g} MB"
         if 0 < policy.analysis_mb_per_match * 1e6 < self._analysis + size:
             return f"a match may have {policy.analysis_mb_per_match:g} MB of it"
-        if self._is_charged(session) and not budget.has_room(_owners(session), size, now):
+        if self._is_charged(session) and not budget.has_room(owners_of(session), size, now):
             return f"an address or account may store {policy.stored_mb_per_hour:g} MB an hour"
         return None
 
     def _charge(self, session: Session, size: int, now: float) -> None:
         if not self._is_charged(session):
             return
-        wait_s = self._context.budget.charge(_owners(session), size, now)
+        wait_s = self._context.budget.charge(owners_of(session), size, now)
         if wait_s and session.connection is not None:
             self._context.do(PauseReading(session.connection, wait_s))
 
@@ -95,7 +95,7 @@ class MatchStorage:
         return is_players and self._context.policy.stored
 
 
-def _owners(session: Session) -> list[str]:
+def owners_of(session: Session) -> list[str]:
     """The owners of a session's budgets: its address, and its account if it has one."""
     account = session.account
     return [f"address {session.network}", *([f"account {account.id}"] if account else [])]

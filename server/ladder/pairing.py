@@ -80,8 +80,8 @@ def _parse_span(text: str) -> tuple[int, int]:
         if max(minutes, last_minutes) < 60 and max(first, last) <= _DAY and first % _DAY != last:
             return first % _DAY, last
     raise LadderHoursError(
-        f"{text!r} is not a span of the day: write its first and its last time in UTC, such as "
-        "20:00-08:00 or 12:00-24:00"
+        f"{text[:50]!r} is not a span of the day: write its first and its last time in UTC, such "
+        "as 20:00-08:00 or 12:00-24:00"
     )
 
 

@@ -14,6 +14,7 @@ from playout.ratings.bradley_terry import (
     error_of_its_own,
     matches_needed,
 )
+from playout.ratings.leaderboard import PlayerMeeting
 from playout.server.ladder.state import LadderState
 
 #: A rating with a larger error, in Elo, is provisional: for about 25 matches.
@@ -48,19 +49,6 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
     without_luck_error: float | None = None
 
 
-class LadderMeeting(Struct, frozen=True, kw_only=True):
-    """The matches of two versions, by their indices in the standings, from 0.
-
-    `won`, `tied` and `lost` are those of `one`.
-    """
-
-    one: int
-    other: int
-    won: int
-    tied: int
-    lost: int
-
-
 class LadderTable(Struct, frozen=True, kw_only=True):
     """A ladder at present; the average rating is 1500.
 
@@ -79,7 +67,7 @@ class LadderTable(Struct, frozen=True, kw_only=True):
     first_move: float | None
     first_move_error: float | None
     standings: tuple[LadderStanding, ...]
-    meetings: tuple[LadderMeeting, ...]
+    meetings: tuple[PlayerMeeting, ...]
     comparisons: tuple[VersionComparison, ...]
 
 
@@ -147,12 +135,12 @@ def _standing(
     )
 
 
-def _meetings(ladder: LadderState, order: list[int]) -> Iterator[LadderMeeting]:
+def _meetings(ladder: LadderState, order: list[int]) -> Iterator[PlayerMeeting]:
     number = {index: row for row, index in enumerate(order)}
     for low, high in ladder.met:
         one, other = sorted((low, high), key=number.__getitem__)
         first, second = ladder.counts(one, other), ladder.counts(other, one)
-        yield LadderMeeting(
+        yield PlayerMeeting(
             one=number[one],
             other=number[other],
             won=first.first + second.second,

@@ -155,6 +155,8 @@ class MatchStarted(
     match of its pair: its own id, or that of the match with the same opening and the colours
     swapped. `core_speed` is the speed of the processor cores that both players run on, in
     calibrations per second; None if it is unknown.
+
+    `reporter` is the account that has reported a match that was played elsewhere.
     """
 
     match: str
@@ -181,6 +183,7 @@ class MatchStarted(
     second_version: str | None = None
     core_speed: float | None = None
     dice_key: str | None = None
+    reporter: str | None = None
 
     @property
     def players(self) -> tuple[str, str]:
@@ -410,12 +413,14 @@ class LadderRating(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class StoredLeaderboard(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """The ratings of a game, as JSON, and the numbers of matches in them.
+    """The ratings of a game on a scale, as JSON, and the numbers of matches in them.
 
-    `ended` matches of the game had ended, the last one at `last_at`; `rated` of them count.
+    `scale` is that of `playout.ratings.leaderboard`. `ended` matches of the game had ended, the
+    last one at `last_at`; `rated` of them count.
     """
 
     game: str
+    scale: str
     ended: Int32
     last_at: float
     rated: Int32

@@ -21,6 +21,7 @@ from playout.server.core.effects import (
     CallWhenIdle,
     CheckFile,
     CheckPassword,
+    CheckReport,
     Close,
     Effect,
     EndAnalysis,
@@ -465,6 +466,8 @@ def _handed_on(policy: Policy) -> set[type[Effect]]:
     }
     if policy.bots:
         kinds |= {StartBot, EndBot, StartOrganizer}
+    if policy.stored:
+        kinds.add(CheckReport)
     if policy.push_key:
         kinds |= {KeepPush, PushNotice}
     return kinds

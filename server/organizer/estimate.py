@@ -9,8 +9,7 @@ from playout import games
 from playout.commands.cores import usable_cores
 from playout.commands.text import counted
 from playout.games.core import spec as spelling
-from playout.protocol.messages import TimeControl
-from playout.protocol.time_control import parse_time_control
+from playout.protocol.time_control import longest_s, parse_time_control
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.ratings.pairs import CountRange
 from playout.server.tournament import formats
@@ -37,7 +36,7 @@ def thinking_s(spec: TournamentSpec) -> float | None:
     most = pairs(spec).most
     controls = [parse_time_control(spec.clock_of(place)) for place in range(len(spec.entrants))]
     plies = max(_max_plies(spec, name) for name in spec.games)
-    times = sorted(_player_s(control, plies) for control in controls if control)
+    times = sorted(longest_s(control, plies / 2) for control in controls if control)
     if most is None or len(times) < len(controls):
         return None
     return 2 * most * sum(times[-2:]) / max(1, spec.concurrency)
@@ -95,13 +94,6 @@ def _ponders(entrant: Entrant) -> bool:
 def _max_plies(spec: TournamentSpec, game: str) -> int:
     """Return the maximum number of plies of a match."""
     return min(games.load(game).max_plies, spec.adjudication.max_plies or 2**31)
-
-
-def _player_s(control: TimeControl, plies: int) -> float:
-    """Return the maximum thinking time of a player in a match of `plies` plies, in seconds."""
-    per_move = control.delay_s + control.increment_s + (control.period_s if control.periods else 0)
-    beyond = max(0, control.periods - 1) * control.period_s
-    return control.main_s + beyond + plies / 2 * per_move
 
 
 def _duration(seconds: float) -> str:

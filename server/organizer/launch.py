@@ -24,6 +24,7 @@ from playout.cluster import require_dask
 from playout.commands.child import LogFolder
 from playout.commands.connect_options import ServerAddress
 from playout.commands.cores import machine
+from playout.commands.prepared import PLAYER, prepare
 from playout.protocol.messages import Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.cli.database_commands import opened
@@ -55,6 +56,8 @@ if TYPE_CHECKING:  # it imports Dask, which is optional
 
 #: Seconds to keep trying to reach a server that is not local.
 _PATIENCE_S = 60.0
+#: Seconds between two attempts to reach a local server.
+_RETRY_S = 0.1
 #: Seconds to wait until another server releases the database.
 _PATIENCE_FOR_DATABASE_S = 10.0
 
@@ -178,14 +181,19 @@ def played(
             event, lambda each, *rest: start(by_name.get(each.name, each), *rest), logs, calls
         )
 
+    if server.local and not cluster:  # while it starts, there is nothing else to do
+        own = [each for each in by_name.values() if each.player or each.protocol]
+        prepare(PLAYER, min(2, len(own)))
     entrants_of = cluster.entrants if cluster else local_entrants
     shown = shown or display()
     written = MatchFiles(files, _stored_matches(choice.database), shown.show)
     request = replace(request, match_ended=written.match_ended)
     runner = Runner(reactor, request, entrants_of, server.local, shown, logs, stay=choice.stay)
     # A local server is started again and again, until `LocalServer` gives up.
-    patience_s = math.inf if server.local else _PATIENCE_S
-    connection = server.address.connection(reactor, runner, patience_s)
+    if server.local:
+        connection = server.address.connection(reactor, runner, math.inf, retry_s=_RETRY_S)
+    else:
+        connection = server.address.connection(reactor, runner, _PATIENCE_S)
     runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
     runner.run()
     for fixture in runner.progress.ledger.fixtures.values() if runner.progress else ():

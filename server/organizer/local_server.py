@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from playout.commands.child import Child, KeptChild, LogFolder, Program
 from playout.commands.identity import hello, software
+from playout.commands.prepared import SERVER
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import own, own_environment
 from playout.protocol.connection import TlsSettings
@@ -228,7 +229,7 @@ class LocalServer:
 
     def _program(self) -> Program:
         words = own(
-            "playout.server.server_command:main",
+            SERVER,
             *("--host", self.address[0], "--port", str(self.address[1])),
             *self._tls_words,
             # Bots for visitors would take the cores of the entrants.

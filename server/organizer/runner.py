@@ -262,6 +262,7 @@ class Runner:
         if (most := self._request.at_once) and most < spec.concurrency:
             event = structs.replace(event, spec=replace(spec, concurrency=most))
         self._entrants = self._entrants_of(event, calls)
+        self._reactor.callLater(0, self._poll)  # starts them
 
     def _spec_changed(self, ledger: Ledger, event: Tournament) -> None:
         """Continue with another specification; start the entrants that are new in it.

@@ -13,6 +13,7 @@ import tomli_w
 
 from playout.commands.child import Child, KeptChild, LogFolder, Program, stop
 from playout.commands.identity import TOKEN_FD
+from playout.commands.prepared import PLAYER
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import (
     PLAYER_NICENESS,
@@ -131,7 +132,7 @@ def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:
     warm = [word for game in games for word in ("--warm", game)]
     # Options end at `--`: a player's name may look like one.
     words = (*options, *warm, "--", "any", player)
-    return own("playout.players.client.player_command:main", *words)
+    return own(PLAYER, *words)
 
 
 class EntrantProcess(KeptChild):

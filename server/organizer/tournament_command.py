@@ -8,6 +8,7 @@ import click
 
 from playout.commands.options import ImportedCommand, OptionGroup, game_option
 from playout.server.organizer.commands.conclude import conclude
+from playout.server.organizer.commands.push import push
 from playout.server.organizer.commands.read import export, list_, report, status, validate
 from playout.server.organizer.commands.run import match, resume, run
 
@@ -56,7 +57,7 @@ def main() -> None:
     """Play tournaments between bots, and find out which is stronger, with error bars."""
 
 
-for command in (run, match, resume, conclude, status, report, export, validate, list_):
+for command in (run, match, resume, conclude, status, report, export, push, validate, list_):
     main.add_command(command)
 # They need the players, of which the server's modules import nothing.
 for name, module, about in (

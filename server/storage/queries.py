@@ -18,7 +18,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from playout.protocol.analyst import Puzzle, attempt
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, loads
-from playout.ratings.leaderboard import EloRatings, Leaderboard, NotedRating, RatingPoint
+from playout.ratings.leaderboard import (
+    ALL_CLOCKS,
+    EloRatings,
+    Leaderboard,
+    NotedRating,
+    OverallEntry,
+    RatingPoint,
+    over_games,
+    reported_by,
+    reporter_of,
+)
 from playout.server.model.records import (
     Account,
     MatchStarted,
@@ -208,7 +218,9 @@ class Reader:
 
     def tournaments(self, page: int = 1, per_page: int = 50) -> ResultPage[TournamentRow]:
         """Return a page of all tournaments, the latest first."""
-        chosen = sa.select(tournaments, _ended_matches().label("matches"))
+        chosen = sa.select(
+            tournaments, _ended_matches().label("matches"), _reporter().label("reporter")
+        )
         chosen = chosen.order_by(tournaments.c.id.desc())
         with self._database.connect() as connection:
             total = count_of(connection, tournaments)
@@ -223,9 +235,9 @@ class Reader:
     def ended_tournaments(self, after: Place, most: int) -> list[TournamentRow]:
         """Return up to `most` tournaments that ended after a place, the first of them first."""
         t = tournaments.c
-        chosen = sa.select(tournaments, _ended_matches().label("matches")).where(
-            _is_after(t, after)
-        )
+        chosen = sa.select(
+            tournaments, _ended_matches().label("matches"), _reporter().label("reporter")
+        ).where(_is_after(t, after))
         with self._database.connect() as connection:
             rows = connection.execute(chosen.order_by(t.ended_at, t.id).limit(most))
             return [_tournament_row(row) for row in rows]
@@ -245,10 +257,28 @@ class Reader:
                 .where(withdrawals.c.tournament == tournament)
                 .order_by(withdrawals.c.number)
             ).all()
-            actions = _actions().label("actions")
-            chosen = sa.select(matches, actions).where(matches.c.tournament == tournament)
+        return tournament_of(row, withdrawn), self.games_of(tournament)
+
+    def reporter(self, tournament: str) -> str | None:
+        """Return the name of the account that has reported a tournament, None for others."""
+        chosen = sa.select(_reporter()).where(tournaments.c.id == tournament)
+        with self._database.connect() as connection:
+            return connection.scalar(chosen.select_from(tournaments))
+
+    def games_of(self, tournament: str) -> list[StoredGame]:
+        """Return the matches of a tournament, the oldest first."""
+        actions = _actions().label("actions")
+        chosen = sa.select(matches, actions).where(matches.c.tournament == tournament)
+        with self._database.connect() as connection:
             rows = connection.execute(chosen.order_by(matches.c.id)).all()
-        return tournament_of(row, withdrawn), [_stored_game(each) for each in rows]
+        return [_stored_game(each) for each in rows]
+
+    def reported_matches(self, tournament: str) -> tuple[int, bool]:
+        """Return the number of the matches of a reported tournament, and whether it is whole."""
+        count = sa.select(sa.func.count()).where(matches.c.tournament == tournament)
+        whole = sa.select(tournaments.c.id).where(tournaments.c.id == tournament)
+        with self._database.connect() as connection:
+            return connection.scalar(count) or 0, connection.scalar(whole) is not None
 
     # Ratings.
 
@@ -314,17 +344,44 @@ class Reader:
         return found
 
     def rated_games(self) -> list[str]:
-        """Return the names of the games that have rated matches, sorted."""
-        chosen = sa.select(leaderboards.c.game).where(leaderboards.c.rated > 0)
+        """Return the names of the games that have rated or reported matches, sorted."""
+        chosen = sa.select(leaderboards.c.game).where(leaderboards.c.rated > 0).distinct()
         with self._database.connect() as connection:
             return sorted(connection.scalars(chosen))
 
-    def leaderboard(self, game: str) -> Leaderboard:
+    def scales(self, game: str) -> dict[str, str | None]:
+        """Return the scales on which a game has ratings, each with the name of its reporter."""
+        its, names = leaderboards.c, accounts.c.name
+        chosen = sa.select(its.scale).where(its.game == game, its.rated > 0).order_by(its.scale)
+        with self._database.connect() as connection:
+            return {
+                scale: reporter and connection.scalar(sa.select(names).where(_has_id(reporter)))
+                for scale in connection.scalars(chosen).all()
+                for reporter in [reporter_of(scale)]
+            }
+
+    def leaderboard(self, game: str, scale: str = ALL_CLOCKS) -> Leaderboard:
         """Return the stored ratings of a game; without players if none are stored."""
-        chosen = sa.select(leaderboards.c.data).where(leaderboards.c.game == game)
+        its = leaderboards.c
+        chosen = sa.select(its.data).where(its.game == game, its.scale == scale)
         with self._database.connect() as connection:
             data = connection.scalar(chosen)
-        return Leaderboard(game=game) if data is None else _decode_leaderboard(data)
+        return Leaderboard(game=game, scale=scale) if data is None else _decode_leaderboard(data)
+
+    def reported_leaderboard(self, game: str, reporter: str) -> Leaderboard:
+        """Return the ratings of the matches of a game that an account has reported."""
+        with self._database.connect() as connection:
+            account = _account_like(connection, reporter)
+        return self.leaderboard(game, reported_by(account.id if account else ""))
+
+    def over_games(self) -> list[OverallEntry]:
+        """Return the players over all games with their usual parameters: see `over_games`."""
+        its = leaderboards.c
+        chosen = sa.select(its.data).where(
+            its.scale == ALL_CLOCKS, its.rated > 0, its.game.not_like("%(%")
+        )
+        with self._database.connect() as connection:
+            return over_games(map(_decode_leaderboard, connection.scalars(chosen)))
 
     def noted_ratings(self, game: str, player: str) -> dict[str, list[NotedRating]]:
         """Return the ratings of a player over time, by version, the oldest first."""
@@ -471,6 +528,17 @@ def _ended_matches() -> sa.ScalarSelect[Any]:
     )
 
 
+def _reporter() -> sa.ScalarSelect[Any]:
+    """Select the name of the account that has reported a tournament, if it was played elsewhere."""
+    return (
+        sa.select(accounts.c.name)
+        .join(matches, matches.c.reporter == accounts.c.id)
+        .where(matches.c.tournament == tournaments.c.id)
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
 def _is_after(table: Any, place: Place) -> sa.ColumnElement[bool]:
     """Select what ended after a place; what ends at the same time is in the order of its id."""
     at, identity = place
@@ -487,6 +555,10 @@ def _limited(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]
 
 def _match_row(row: sa.Row[Any]) -> MatchRow:
     return match_row(record_of(MatchStarted, row), row.plies, match_end_of(row))
+
+
+def _has_id(account: str) -> sa.ColumnElement[bool]:
+    return accounts.c.id == account
 
 
 def _player_row(account: Account, known: dict[str, PlayerTotals]) -> PlayerRow:

@@ -1,9 +1,9 @@
 """Updates the ratings of games as matches end, so that a page only reads them.
 
-For each game, a `RatingBook` is in memory. When a match of the game ends that the stored ratings do
-not cover, the book is filled from all stored matches, and then with each match that follows. After
-an import of older matches, or when an account was renamed, it is filled again. The results are
-records, which the caller stores.
+For each game, a `RatingBook` is in memory, with the matches of all scales. When a match of the
+game ends that the stored ratings do not cover, the book is filled from all stored matches, and then
+with each match that follows. After an import of older matches, or when an account was renamed, it
+is filled again. The results are records, which the caller stores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
+from playout.protocol.time_control import clock_class
 from playout.ratings.leaderboard import (
+    ALL_CLOCKS,
     Leaderboard,
     PlayerVersion,
     RatedGame,
@@ -28,10 +30,17 @@ from playout.ratings.leaderboard import (
     TournamentVerdict,
     counted_game,
     due_entries,
+    reported_by,
+    reporter_of,
 )
 from playout.server.model.records import Record, StoredLeaderboard, StoredRatingPoint
 from playout.server.storage.queries import Reader
-from playout.server.storage.schema import accounts, leaderboards, matches, rating_points
+from playout.server.storage.schema import (
+    accounts,
+    leaderboards,
+    matches,
+    rating_points,
+)
 from playout.server.tournament.ledger import UNREADABLE, Ledger
 
 #: Number of points in the history of matches that were stored together, such as imported ones: one
@@ -163,19 +172,25 @@ class RatingKeeper:
             if rated is None:
                 continue
             verdict = self._verdicts.get(rated.tournament) if rated.tournament else None
+            if verdict is None and reporter_of(rated.scale) is not None:
+                continue  # its tournament is not reported completely
             if game := counted_game(rated, verdict):
                 yield (rated.tournament if verdict else None), game
 
     def _records(self, kept: _KeptGame) -> list[Record]:
-        board = kept.book.leaderboard()
-        stored = StoredLeaderboard(
-            game=board.game,
-            ended=kept.ended,
-            last_at=kept.last_at,
-            rated=board.matches,
-            data=_encode(board).decode(),
+        boards = list(kept.book.leaderboards())
+        stored = (
+            StoredLeaderboard(
+                game=board.game,
+                scale=board.scale,
+                ended=kept.ended,
+                last_at=kept.last_at,
+                rated=board.matches,
+                data=_encode(board).decode(),
+            )
+            for board in boards
         )
-        return [*_points(board, kept.noted), stored]
+        return [*_points(boards[0], kept.noted), *stored]
 
     def _is_ahead(self, last_at: float) -> bool:
         """Return whether the clock was set back since: then matches end before the last one."""
@@ -197,7 +212,7 @@ class RatingKeeper:
 
     def _stored(self, game: str) -> _Covered | None:
         its = leaderboards.c
-        chosen = sa.select(its.ended, its.last_at).where(its.game == game)
+        chosen = sa.select(its.ended, its.last_at).where(its.game == game, its.scale == ALL_CLOCKS)
         with self._reader.connect() as connection:
             row = connection.execute(chosen).one_or_none()
         return _Covered(row.ended, row.last_at) if row else None
@@ -279,7 +294,7 @@ def _points(board: Leaderboard, noted: dict[PlayerVersion, int]) -> list[Record]
 
 
 def _rated(row: Any) -> RatedMatch | None:
-    if not row.rated or not row.winner:
+    if not row.winner or not (row.rated or row.reporter):
         return None
     return RatedMatch(
         match=row.id,
@@ -289,6 +304,7 @@ def _rated(row: Any) -> RatedMatch | None:
         at=row.ended_at,
         tournament=row.tournament,
         versions=(row.version, row.other_version),
+        scale=reported_by(row.reporter) if row.reporter else clock_class(row.clock),
     )
 
 
@@ -310,7 +326,9 @@ _ENDED = (
         _M.winner,
         _M.ended_at,
         _M.rated,
+        _M.clock,
         _M.tournament,
+        _M.reporter,
         sa.func.coalesce(_M.first_version, _M.first_bot, "").label("version"),
         sa.func.coalesce(_M.second_version, _M.second_bot, "").label("other_version"),
     )

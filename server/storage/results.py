@@ -35,7 +35,8 @@ class ResultPage(Struct, Generic[T], frozen=True):
 class MatchRow(Struct, frozen=True, kw_only=True):
     """A match in a list. `linked`: whether each player has a page, unlike guests.
 
-    `ended_at`, `winner`, `reason` and `text` are None while it is being played.
+    `ended_at`, `winner`, `reason` and `text` are None while it is being played. `reported`: whether
+    an account has reported it, and it was played elsewhere.
     """
 
     match: str
@@ -51,6 +52,7 @@ class MatchRow(Struct, frozen=True, kw_only=True):
     reason: Reason | None = None
     text: str | None = None
     tournament: str | None = None
+    reported: bool = False
 
 
 class PuzzleRow(Struct, frozen=True, kw_only=True):
@@ -103,6 +105,7 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     """A tournament in a list; `matches`: the number of its matches that have ended.
 
     If its specification cannot be read, `format` is "", and `games` and `entrants` are empty.
+    `reporter` is the account that has reported it, None for a tournament of this server.
     """
 
     tournament: str
@@ -113,6 +116,7 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     matches: int
     started_at: float
     ended_at: float | None
+    reporter: str | None = None
 
 
 #: The results that a filter may select: won or lost by the player (without a player, by either of
@@ -174,6 +178,7 @@ def match_row(started: MatchStarted, plies: int, ended: MatchEnded | None = None
         winner=ended and ended.winner,
         reason=ended and ended.reason,
         text=ended and ended.text,
+        reported=started.reporter is not None,
     )
 
 

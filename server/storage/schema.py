@@ -147,8 +147,8 @@ player_totals = Table(
     sqlite_with_rowid=False,
 )
 
-#: `ended` is -1 if an account was renamed since the ratings were computed.
-leaderboards = _table("leaderboards", StoredLeaderboard)
+#: `ended` is -1 if an account was renamed or a tournament reported since the ratings were computed.
+leaderboards = _table("leaderboards", StoredLeaderboard, keys=2)
 
 ladder_ratings = _table("ladder_ratings", LadderRating, keys=4)
 

@@ -137,7 +137,7 @@ def writes(kind: str) -> dict[type[Record], tuple[Write, ...]]:
         StoredLeaderboard: (_put(kind, leaderboards),),
         StoredRatingPoint: (_add(kind, rating_points),),
         TournamentChanged: (_CHANGE_TOURNAMENT,),
-        TournamentEnded: (_END_TOURNAMENT,),
+        TournamentEnded: (_END_TOURNAMENT, _RATE_REPORTED),
         PuzzleAttempted: (_add_attempt(kind),),
     }
     return {
@@ -277,4 +277,16 @@ _END_TOURNAMENT = (
     sa.update(tournaments)
     .where(tournaments.c.id == _value("id"), tournaments.c.ended_at.is_(None))
     .values(ended_at=_value("ended_at"))
+)
+#: Mark the ratings of the games of a reported tournament as outdated: its matches count now.
+_RATE_REPORTED = (
+    sa.update(leaderboards)
+    .where(
+        leaderboards.c.game.in_(
+            sa.select(matches.c.game).where(
+                matches.c.tournament == _value("id"), matches.c.reporter.is_not(None)
+            )
+        )
+    )
+    .values(ended=_number(-1))
 )

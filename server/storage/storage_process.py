@@ -89,7 +89,9 @@ def main() -> None:
             with contextlib.suppress(OSError):  # the server may have exited; its records are stored
                 connection.sendall(framed(encode(sent)))
 
-        order = decode_open_database(inbox.first())
+        if not (first := inbox.first()):
+            return
+        order = decode_open_database(first)
         try:
             database = _opened(order)
             revision = database.accounts()[1] if order.revision is None else order.revision

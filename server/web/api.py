@@ -16,6 +16,8 @@ from playout.protocol.names import skeleton
 from playout.ratings.leaderboard import (
     Leaderboard,
     LeaderboardEntry,
+    OverallEntry,
+    PlayerMeeting,
     PlayerVersion,
     RatingPoint,
 )
@@ -47,17 +49,23 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """A page of the rated players of a game, and the anchor of their ratings."""
+    """A page of the rated players of a game, the anchor of their ratings, and who met whom.
+
+    `meetings` are those whose better player is on this page.
+    """
 
     items: tuple[LeaderboardEntry, ...]
     page: int
     pages: int
     total: int
     game: str
+    scale: str
     matches: int
     anchor: tuple[str, str] | None
+    anchor_rating: float | None
     first_move: float | None
     first_move_error: float | None
+    meetings: tuple[PlayerMeeting, ...]
 
 
 class TournamentResponse(Struct, frozen=True, kw_only=True):
@@ -67,6 +75,7 @@ class TournamentResponse(Struct, frozen=True, kw_only=True):
     started_at: float
     ended_at: float | None
     clock: str
+    reporter: str | None
     report: Report
 
 
@@ -175,14 +184,22 @@ class Api:
     async def _match(self, match: str) -> MatchData:
         return await self._lookup.data(match)
 
-    async def _players(self, request: HttpRequest) -> ResultPage[PlayerRow] | Ranking:
-        parameters = Parameters(request, ("game", "page", "per_page"))
+    async def _players(
+        self, request: HttpRequest
+    ) -> ResultPage[PlayerRow] | ResultPage[OverallEntry] | Ranking:
+        names = ("game", "clocks", "reporter", "list", "page", "per_page")
+        parameters = Parameters(request, names)
         page, per_page = parameters.page, parameters.per_page
+        if parameters.choice("list", "everybody", ("everybody", "over_games")) == "over_games":
+            return page_of(await self._archive.over_games() or [], page, per_page)
         if parameters.game is None:
             return await self._archive.players(page, per_page)
-        leaderboard = await self._archive.ratings(parameters.game)
+        scale, reporter = parameters.clocks, parameters.reporter
+        leaderboard = await self._archive.ratings(parameters.game, scale, reporter)
         entries = page_of(leaderboard.entries, page, per_page)
-        return converted(Ranking, leaderboard, **structs.asdict(entries))
+        shown = range(per_page * (page - 1), per_page * page)
+        meetings = tuple(each for each in leaderboard.meetings if each.one in shown)
+        return converted(Ranking, leaderboard, **structs.asdict(entries), meetings=meetings)
 
     async def _player(self, name: str) -> PlayerRecord:
         player = await self._archive.player(parse_name(name))
@@ -247,7 +264,7 @@ class Api:
         if game is not None:
             offered = tuple(for_game(bot, game) for bot in offered)
             leaderboard = await self._archive.ratings(game)
-        rated = {(each.name, each.version): each for each in leaderboard.entries}
+        rated = leaderboard.ratings()
         ratings = [rated.get((bot.name, bot.player)) for bot in offered]
         bots = [
             converted(BotResponse, bot, rating=rating, anchor=rating and leaderboard.anchor)

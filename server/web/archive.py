@@ -14,9 +14,16 @@ from twisted.web import http
 
 from playout.protocol.analyst import Puzzle
 from playout.protocol.messages import Fixture
+from playout.protocol.time_control import CLOCK_CLASSES, ClockClass
 from playout.protocol.tournament_spec import TournamentSpec, public
 from playout.ratings import leaderboard
-from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
+from playout.ratings.leaderboard import (
+    ALL_CLOCKS,
+    Leaderboard,
+    LeaderboardEntry,
+    OverallEntry,
+    RatingPoint,
+)
 from playout.server.model.records import StoredMatch
 from playout.server.storage.database import ReadAnalysis, whole_analysis
 from playout.server.storage.engine import first_line
@@ -62,12 +69,18 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     paused: bool = False
     #: Whether it is from the second database: this server has no pages of its players.
     is_local: bool = False
+    #: The account that has reported it, if it was played elsewhere.
+    reporter: str | None = None
 
 
 class VersionRecord(Struct, frozen=True, kw_only=True):
-    """The rating of one version of a player at one game, and its history."""
+    """The rating of one version of a player at one game, and its history.
+
+    `clocks` has its ratings from the matches of each class of clocks.
+    """
 
     entry: LeaderboardEntry
+    clocks: dict[ClockClass, LeaderboardEntry]
     history: tuple[RatingPoint, ...]
 
 
@@ -132,7 +145,7 @@ class Archive:
         return self._read(lambda reader: reader.database_id(), _NO_DATABASE)
 
     def rated_games(self) -> Deferred[list[str]]:
-        """The games that have rated matches, sorted."""
+        """The games that have rated or reported matches, sorted."""
         return self._read(lambda reader: reader.rated_games(), [])
 
     def games(self) -> Deferred[list[str]]:
@@ -143,9 +156,28 @@ class Archive:
         """The names of the players that played last, except guests."""
         return self._read(lambda reader: reader.latest_players(most), [])
 
-    def ratings(self, game: str) -> Deferred[Leaderboard]:
-        """The leaderboard of a game, which is updated as matches end."""
-        return self._read(lambda reader: reader.leaderboard(game), Leaderboard(game=game))
+    def ratings(
+        self, game: str, scale: str = ALL_CLOCKS, reporter: str | None = None
+    ) -> Deferred[Leaderboard]:
+        """The leaderboard of a game, which is updated as matches end.
+
+        It has this scale, or is that of the matches that the account `reporter` has reported.
+        """
+
+        def read(reader: Reader) -> Leaderboard:
+            if reporter is not None:
+                return reader.reported_leaderboard(game, reporter)
+            return reader.leaderboard(game, scale)
+
+        return self._read(read, Leaderboard(game=game, scale=scale))
+
+    def scales(self, game: str) -> Deferred[dict[str, str | None]]:
+        """The scales on which a game has ratings, each with the name of its reporter."""
+        return self._read(lambda reader: reader.scales(game), {})
+
+    def over_games(self) -> Deferred[list[OverallEntry] | None]:
+        """The players over all games, those of the most games first; None without a database."""
+        return self._compute("over games", lambda reader, before: reader.over_games())
 
     def player(self, name: str) -> Deferred[PlayerRecord | None]:
         """The player whose name is or looks like this one; None for guests and unknown names."""
@@ -240,9 +272,15 @@ def _player(reader: Reader, name: str) -> PlayerRecord | None:
     for game, totals in player.games.items():
         board = reader.leaderboard(game)
         noted = reader.noted_ratings(game, player.name)
+        by_clocks = {each: reader.leaderboard(game, each).ratings() for each in CLOCK_CLASSES}
         versions = tuple(
             VersionRecord(
                 entry=entry,
+                clocks={
+                    each: its
+                    for each, rated in by_clocks.items()
+                    if (its := rated.get((entry.name, entry.version)))
+                },
                 history=leaderboard.history(board, entry, noted.get(entry.version, ())),
             )
             for entry in board.entries
@@ -269,5 +307,6 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         fixtures=tuple(ledger.fixtures.values()),
         paused=ledger.paused,
         is_local=reader.is_local(tournament),
+        reporter=reader.reporter(tournament),
         report=Results(ledger).report(public=True),
     )

@@ -10,6 +10,8 @@ from twisted.web import http
 
 from playout import games
 from playout.protocol.names import LONGEST
+from playout.protocol.time_control import CLOCK_CLASSES
+from playout.ratings.leaderboard import ALL_CLOCKS
 from playout.server.storage.results import RESULTS, MatchFilter
 from playout.server.web.http import HttpError, HttpRequest
 
@@ -96,6 +98,16 @@ class Parameters:
     def opponent(self) -> str | None:
         """The name of the other player of the matches."""
         return self._parsed("opponent", parse_name)
+
+    @property
+    def clocks(self) -> str:
+        """The scale of ratings: a class of clocks, or all."""
+        return self.choice("clocks", ALL_CLOCKS, CLOCK_CLASSES)
+
+    @property
+    def reporter(self) -> str | None:
+        """The name of the account that has reported matches."""
+        return self._parsed("reporter", parse_name)
 
     @property
     def tournament(self) -> str | None:

@@ -262,7 +262,7 @@ def test_a_page_is_accessible(
         page.set_viewport_size({"width": width, "height": height})
         if width == SCREENS[0][0] or scale.slow:  # otherwise the window becomes narrow
             page.goto(paths[name])
-        if name != "embed":  # which has no header
+        if name not in ("embed", "benchmark"):  # which have no header
             expect(page.locator("#identity")).not_to_be_empty()
         if name == "lobby":
             see_the_boards(page)

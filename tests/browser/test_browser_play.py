@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,17 +45,17 @@ from testbed.machine import reserve_port
 
 #: Matches of more plies than this are played to their end only with `--slow`.
 LONG = 100
-#: One game of each kind of board and of moves, which the usual tests play by keyboard: cells and a
-#: pass, moves of two cells, hexagons, pieces that fall, pits, a heap, points and dice, and moves
-#: without cells.
-KINDS = ["go", "clobber", "hex", "connect_four", "kalah", "nim", "backgammon", "open_spiel"]
-#: Windows of a screen and of a phone. Games with dice are played in that of a phone by clicks, and
-#: with `--slow` in both.
+#: Windows of a screen and of a phone.
 WINDOWS = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+#: A game of each kind of board, each of which is played in one of three ways; with `--slow` all
+#: games in all ways.
+GAMES = seen(games.names())
 CLICKED = [
-    *((game, "wide") for game in seen(games.names()) if scale.slow or game not in CHANCE),
-    *((game, "phone") for game in CHANCE),
+    (game, window)
+    for turn, window in enumerate(WINDOWS)
+    for game in (GAMES if scale.slow else GAMES[turn::3])
 ]
+BY_KEYBOARD = GAMES if scale.slow else GAMES[2::3]
 
 
 def most_plies(game: str) -> int:
@@ -63,14 +64,25 @@ def most_plies(game: str) -> int:
     return repetitions(1000, short=12) if is_long else 1000
 
 
+@pytest.fixture(scope="module")
+def player(chromium: Browser, site: BrowserSite) -> Iterator[tuple[BrowserUsers, Page]]:
+    """A user who plays one match after the other: a new one would load all scripts again."""
+    people = BrowserUsers(chromium, site.address)
+    yield people, people.come("about:blank")
+    people.leave()
+
+
 @pytest.mark.timeout(3600 if scale.slow else 300)
 @pytest.mark.parametrize(("game", "window"), CLICKED)
 def test_a_whole_match_is_played_by_clicking(
-    people: BrowserUsers, site: BrowserSite, game: str, window: str
+    player: tuple[BrowserUsers, Page], site: BrowserSite, game: str, window: str
 ) -> None:
     """With `--slow`, pictures of games with dice are in tests/screenshots."""
+    people, page = player
     # Drawing transitions takes a sixth of the processor time; matches by keyboard have them.
-    page = people.come(reduced_motion="reduce", viewport=WINDOWS[window])
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size(WINDOWS[window])
+    page.goto("/")
     match = start_match(page, game, **SMALL.get(game, {}))
     draw, most = random.Random(1), most_plies(game)
     play_on(page, draw, 2)
@@ -87,14 +99,18 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator(MOVES)).to_have_count(0)
     if game in CHANCE and shipped(games.load(small(game))):  # its luck is shown without a reload
         expect(page.locator("#luck strong").first).to_have_text(re.compile(r"^[+-]\d\.\d{3}$"))
+    assert people.faults == []
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
-@pytest.mark.parametrize("game", games.names() if scale.slow else KINDS)
+@pytest.mark.parametrize("game", BY_KEYBOARD)
 def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
-    people: BrowserUsers, site: BrowserSite, game: str
+    player: tuple[BrowserUsers, Page], site: BrowserSite, game: str
 ) -> None:
-    page = people.come(f"/?game={small(game)}")
+    people, page = player
+    page.emulate_media(reduced_motion="no-preference")
+    page.set_viewport_size(WINDOWS["wide"])
+    page.goto(f"/?game={small(game)}&seat=1")
     expect(page.locator("#new-bots")).to_contain_text("random")
     tab_to(page, page.locator("#start").element_handle())
     page.keyboard.press("Enter")
@@ -106,6 +122,7 @@ def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
     expect(page.locator("#status")).to_have_text(own_result_in(record))
     expect(page.locator("#announcer")).to_contain_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
+    assert people.faults == []
 
 
 def test_a_move_can_be_typed_and_an_illegal_one_is_explained(people: BrowserUsers) -> None:

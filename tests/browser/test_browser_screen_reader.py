@@ -9,6 +9,7 @@ import random
 import re
 
 import pytest
+from playwright.sync_api import Page
 
 from playout import games
 from playout.games import Position
@@ -49,7 +50,7 @@ def test_a_match_is_played_by_what_a_screen_reader_says(
         reader.press(start)
         match = arrive(page)
     with screen_reader(page) as reader:
-        said = play(reader, random.Random(1))
+        said = play(page, reader, random.Random(1))
         record = site.stored(match)
         assert own_result_in(record) in said[-1]
         assert_moves_are_announced(said, record)
@@ -60,11 +61,18 @@ def test_a_match_is_played_by_what_a_screen_reader_says(
         assert accessibility_faults(page) == []
 
 
-def play(reader: ScreenReader, draw: random.Random) -> list[str]:
+#: Waits until a page says that it is over, or that a move can be chosen: reading the tree again and
+#: again would take most of the processor time.
+IS_READY = """() => document.querySelector("#rematch:not([hidden])")?.checkVisibility() ||
+    document.querySelector("#board .cell.target, .board-choices button, .move-dialog button")"""
+
+
+def play(page: Page, reader: ScreenReader, draw: random.Random) -> list[str]:
     """Choose among the moves that the page names, until it is over; return what was announced."""
     said: dict[int, str] = {}
 
     def listen() -> AccessibleNode:
+        page.wait_for_function(IS_READY, polling=30)
         root = reader.tree()
         for log in root.all("log"):
             said.update({each.element: each.text for each in log.all("paragraph")})
@@ -73,7 +81,8 @@ def play(reader: ScreenReader, draw: random.Random) -> list[str]:
     def ready() -> list[AccessibleNode]:
         root = listen()
         if over := button(root, "Play again"):
-            return [over]
+            # The result is announced after the button has come.
+            return [over] if re.search("You (won|lost)|A tie", [*said.values()][-1]) else []
         return choices(root) if root.name.startswith("Your turn") else []
 
     while (moves := wait_until(ready))[0].name != "Play again":

@@ -12,8 +12,8 @@ import pytest
 
 from playout.games.core.description import DescribedParameter, Description, Variant
 from playout.ratings.bradley_terry import VersionComparison
-from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
-from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
+from playout.ratings.leaderboard import LeaderboardEntry, OverallEntry, PlayerMeeting, RatingPoint
+from playout.server.ladder.standings import LadderStanding, LadderTable
 from playout.server.storage.results import (
     MatchRow,
     PlayerRow,
@@ -49,6 +49,8 @@ KINDS: dict[str, Any] = {
     "player in a list": PlayerRow,
     "totals": PlayerTotals,
     "ranking": Ranking,
+    "player meeting": PlayerMeeting,
+    "player over games": OverallEntry,
     "rating": LeaderboardEntry,
     "player": PlayerRecord,
     "player at a game": GameRecord,
@@ -76,7 +78,7 @@ KINDS: dict[str, Any] = {
     "ladder player": LadderPlayerHistory,
     "ladder version": LadderVersionHistory,
     "ladder standing": LadderStanding,
-    "ladder meeting": LadderMeeting,
+    "ladder meeting": PlayerMeeting,
     "comparison": VersionComparison,
     "game": Description,
     "bot": BotResponse,
@@ -223,11 +225,14 @@ def test_the_parameters_are_those_that_are_allowed(
     seeded_site: HttpSite, path: str, parameters: str
 ) -> None:
     described = re.findall(r"`(\w+)`", parameters)
+    address, with_query, _ = path.partition("?")
+    if with_query or address in {each.partition("?")[0] for each, *_ in ROWS if "?" in each}:
+        # Its lists have the parameters of all of them, and that with which the answer is another.
+        rows = [row for row in ROWS if row[0].partition("?")[0] == address]
+        described = list({each for row in rows for each in re.findall(r"`(\w+)`", row[2])})
     bare = asked_of(seeded_site.seeded, path)[0].partition("?")[0].removeprefix("/api/")
     _, error = seeded_site.refused(f"{bare}?nonsense=1")
     _, _, allowed = error.partition("allowed are ")
-    if path == "/api/players":
-        described.append("game")  # with which the answer is another
     assert sorted(described) == sorted(allowed.split(", ") if allowed else [])
     assert set(described) <= PARAMETERS.keys()
 

@@ -241,6 +241,7 @@ def test_the_final_of_a_competition_on_a_cluster(cluster: DaskCluster, tmp_path:
             (submissions.code(made) / name).write_text(text)
         how = BotFile("lines", "python3 bot.py")
         submissions.put(structs.replace(made, state="accepted", digest=team * 20, bot=how))
+    submissions.close()
     assert cup.final() == cup.final("--", "--dask", cluster.address) != []
     report = (tmp_path / "cup" / "final.html").read_text(encoding="utf-8")
     assert "Dask" in report

@@ -82,6 +82,7 @@ class LadderCup(Cup):
             (submissions.code(made) / file).write_text(text)
         how = BotFile("lines", "python3 bot.py")
         made = structs.replace(made, state="accepted", digest=name * 20, bot=how)
+        submissions.close()
         return submissions.put(made).version
 
     def bot(self, choice: int, wait_s: float = 0.0) -> dict[str, str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
+from support.commands import start_installed
 from support.gomocup_manager import GomocupManager
 from support.scale import repetitions
 
@@ -202,7 +205,8 @@ def test_the_end_of_the_input_stops_a_search() -> None:
 def test_the_process_stays_within_the_memory_of_gomocup(size: int) -> None:
     """`rave` takes 405 MB by default; `--slow` searches long enough to fill what it has here."""
     limit = 350 * 10**6
-    brain = GomocupManager("rave")
+    # A copy of this process would have the memory of the tests.
+    brain = GomocupManager("rave", partial(start_installed, stderr=subprocess.DEVNULL))
     turn_ms = repetitions(8000, short=300)
     start = f"INFO max_memory {limit}", f"INFO timeout_turn {turn_ms}", f"START {size}"
     assert brain.ask(*start) == "OK"

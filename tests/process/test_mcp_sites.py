@@ -180,6 +180,7 @@ def test_the_client_of_javascript_calls_every_tool_over_http(cup: Cup, tmp_path:
     try:
         wait_until(lambda: status() == 401, "the bridge")
         assert status(Authorization="Bearer wrong") == 401
+        assert status(**{"Transfer-Encoding": "chunked"}) == 411
         arguments = [str(port), cup.tokens["Ada"]]
         script = ["node", str(NODE / "mcp_client.cjs"), *arguments]
         output = subprocess.run(script, capture_output=True, text=True, check=False)

@@ -40,7 +40,7 @@ def test_help_has_examples_for_every_subcommand() -> None:
         assert "playout-tournament" in output
     assert set(main.commands) == {
         "run", "match", "compare", "resume", "conclude", "status", "report", "export", "validate",
-        "list", "openings",
+        "list", "openings", "push",
     }  # fmt: skip
 
 
@@ -267,6 +267,9 @@ def test_resume_of_an_ended_tournament_shows_the_report(tmp_path: Path) -> None:
         database.executescript(
             "drop table identity;"
             "drop index matches_unmeasured; alter table matches drop column luck;"
+            "alter table matches drop column reporter;"
+            "alter table tournaments drop column hosted;"
+            "alter table tournaments drop column paused;"
             "update alembic_version set version_num = '0005'"
         )
     told = invoke("resume", *database_option(tmp_path))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
+import subprocess
+import sys
 import time
 import urllib.request
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from playout.protocol.messages import Analysis
@@ -109,3 +113,14 @@ def test_analyses_of_old_matches_are_removed(tmp_path: Path) -> None:
     assert analysed() == {"m001": 3, "m002": 3}
     with running_server("--database", f"sqlite:///{file}", "--keep-analysis", "30d"):
         wait_until(lambda: analysed() == {"m001": 0, "m002": 3}, "the removal")
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0\0\x10ab"])
+def test_storage_whose_server_is_killed_before_its_order_ends_without_a_word(sent: bytes) -> None:
+    server, its = socket.socketpair()
+    server.sendall(sent)
+    server.close()
+    with its:
+        command = [sys.executable, "-m", "playout.server.storage.storage_process"]
+        ended = subprocess.run(command, stdin=its, capture_output=True, check=False)
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)

@@ -100,8 +100,10 @@ def attacked(*options: str) -> Iterator[Attacked]:
 
 @contextlib.contextmanager
 def _serving(options: Sequence[str]) -> Iterator[ServerProcess]:
-    with stored() as database, serving([SERVER, "--port=0", PAGE, database, *options]) as server:
-        yield server
+    """Run a server, by default with a new database."""
+    with contextlib.ExitStack() as stack:
+        kept = [] if "--database" in options else [stack.enter_context(stored())]
+        yield stack.enter_context(serving([SERVER, "--port=0", PAGE, *kept, *options]))
 
 
 def in_parallel(*works: Callable[[], object]) -> None:

@@ -214,15 +214,37 @@ def type_move(page: Page, move: str) -> None:
     page.get_by_label("Move", exact=True).press("Enter")
 
 
+#: Waits until a move can be chosen or the match is over. Returns {isOver}, or the middle of an
+#: element that chooses one, which is at a share of the way through them and not covered.
+CHOICE = """([moves, answers, over, share]) => {
+    const visible = (selector) =>
+        [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+    if (visible(over).length) return { isOver: true };
+    const open = visible(answers);
+    const choices = open.length ? open : visible(moves);
+    const chosen = choices[Math.floor(share * choices.length)];
+    if (!chosen) return false;
+    const box = () => chosen.getBoundingClientRect();
+    if (box().top < 0 || box().bottom > innerHeight) chosen.scrollIntoView({ block: "center" });
+    const { x, y, width, height } = box();
+    const middle = { x: x + width / 2, y: y + height / 2 };
+    return chosen.contains(document.elementFromPoint(middle.x, middle.y)) && middle;
+}"""
+
+
 def play_on(page: Page, draw: random.Random, most: int = 1000) -> None:
-    """Click on legal moves until the match is over, or `most` times."""
-    for _ in range(most):
-        if not my_turn(page):
+    """Click on legal moves until the match is over, or `most` times.
+
+    A click of Playwright sends more than ten messages to the browser, this one four.
+    """
+    clicks = 0
+    while clicks < most or page.locator(ANSWERS).count():
+        wanted = [MOVES, ANSWERS, OVER, draw.random()]
+        choice = page.wait_for_function(CHOICE, arg=wanted, polling=30).json_value()
+        if "isOver" in choice:
             break
-        moves = page.locator(MOVES)
-        moves.nth(draw.randrange(moves.count())).click()
-        if answers := page.locator(ANSWERS).count():
-            page.locator(ANSWERS).nth(draw.randrange(answers)).click()
+        page.mouse.click(choice["x"], choice["y"])
+        clicks += 1
 
 
 #: The row and the column in which a cell is drawn, of the cell that has the focus and of another.

@@ -40,11 +40,16 @@ def start(command: str, *arguments: str, **options: Any) -> Command:
     `changed` are new values of constants, as in `{"package.module.NAME": 1}`.
     """
     if scale.real_starts and "changed" not in options:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        words = [str(BIN / command), *map(str, arguments)]
-        return subprocess.Popen(words, text=True, **pipes | options)
+        return start_installed(command, *arguments, **options)
     changed = _CHANGED | options.pop("changed", {})
     return ForkedCommand(command, *arguments, changed=changed, **options)
+
+
+def start_installed(command: str, *arguments: str, **options: Any) -> Command:
+    """Start an installed command in a process that is no copy of another, with pipes as `start`."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    words = [str(BIN / command), *map(str, arguments)]
+    return subprocess.Popen(words, text=True, **pipes | options)
 
 
 def installed(command: str) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from support.commands import Command, finish, start
 
 
 class GomocupManager:
     """Runs `playout-engine gomocup` and talks to it."""
 
-    def __init__(self, player: str) -> None:
-        self.process: Command = start("playout-engine", "gomocup", player)
+    def __init__(self, player: str, start: Callable[..., Command] = start) -> None:
+        self.process = start("playout-engine", "gomocup", player)
         #: The texts of all MESSAGE lines.
         self.messages: list[str] = []
 

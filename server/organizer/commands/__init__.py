@@ -3,6 +3,7 @@
 run       the commands that play matches
 read      those that play none
 conclude  ends a tournament that will not be resumed
+push      reports a finished tournament to a server
 """
 
 from __future__ import annotations

@@ -9,11 +9,12 @@ from twisted.web import http
 
 from playout.ratings.bradley_terry import AVERAGE, SURE
 from playout.ratings.plot import COLOURS, rating_plot
-from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
+from playout.server.ladder.standings import LadderStanding
 from playout.server.storage.results import page_of
 from playout.server.tournament.report.charts import RatingRow, rating_rows
 from playout.server.tournament.report.values import Estimate
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse
+from playout.server.web.pages.players import cells
 from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_game
 from playout.server.web.texts import Language
@@ -70,7 +71,8 @@ async def _item(
         chart=_chart([row for _, row in rows.items], language),
         crossed=crossed,
         numbers=[f"={number + 1}" for number in crossed],
-        cells=_cells(table),
+        cells={key: cell for each in table.meetings for key, cell in cells(each)},
+        rated=(await source.archive.ratings(game)).ratings(),
         player=player,
         history=history,
         plot=rating_plot(history.values(), language.told),
@@ -97,16 +99,3 @@ def _chart(rows: list[LadderStanding], language: Language) -> Markup:
             tell=language.told,
         )
     )
-
-
-def _cells(table: LadderTable) -> dict[tuple[int, int], str]:
-    """The points of each version against another, and the number of their matches, as text."""
-    cells = {}
-    for each in table.meetings:
-        cells[each.one, each.other] = _cell(each, each.won)
-        cells[each.other, each.one] = _cell(each, each.lost)
-    return cells
-
-
-def _cell(met: LadderMeeting, won: int) -> str:
-    return f"{won + met.tied / 2:g}/{met.won + met.tied + met.lost}"

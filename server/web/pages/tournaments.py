@@ -233,7 +233,7 @@ async def _sections(source: PageSource, record: TournamentRecord, language: Lang
 def _link(record: TournamentRecord, names: Sequence[str], entrants: CellEntrants) -> str:
     """Return the address of a page on the entrants of a cell."""
     if len(entrants) == 1:
-        if record.is_local:
+        if record.is_local or record.reporter:
             return ""
         return f"/players/{quote(names[entrants[0]], safe='')}"
     one, other = entrants

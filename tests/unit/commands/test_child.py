@@ -17,9 +17,10 @@ import pytest
 from twisted.internet.epollreactor import EPollReactor
 
 from playout.commands import child as children
+from playout.commands import prepared
 from playout.commands.child import Child, KeptChild, LogFolder, Program, stop
 from playout.commands.restarts import BackOff, Restarts
-from playout.commands.subprocesses import LONGEST_LINE, TOO_LONG
+from playout.commands.subprocesses import LONGEST_LINE, TOO_LONG, own
 from support.processes import is_gone
 from support.waiting import PATIENCE_S, wait_until
 
@@ -310,3 +311,24 @@ def test_a_program_that_is_missing_is_an_exit() -> None:
     kept = KeptChild(Program(("no-such-program",), {}).start, Restarts(BackOff(1.0, 10.0)))
     assert (kept.poll(0.0) or "").startswith("cannot be started: [Errno 2]")
     assert kept.restarts.failures == 1
+
+
+def test_a_prepared_process_begins_as_the_command(tmp_path: Path) -> None:
+    for call, ended in (("builtins:input", "the secret"), ("os:getcwd", str(tmp_path))):
+        prepared.prepare(call)
+        ((process, _),) = prepared._waiting[os.getpid(), *own(call)]
+        log = tmp_path / "log"
+        child = Program(own(call), os.environ, tmp_path, secret="the secret").start(log)
+        assert child.pid == process.pid
+        assert child.wait(PATIENCE_S) == 1
+        assert log.read_text().splitlines()[-1] == ended
+
+
+def test_an_exited_prepared_process_is_replaced(tmp_path: Path) -> None:
+    prepared.prepare("os:getcwd")
+    ((process, _),) = prepared._waiting[os.getpid(), *own("os:getcwd")]
+    process.kill()
+    process.wait()
+    child = Program(own("os:getcwd"), os.environ, tmp_path).start()
+    assert child.pid != process.pid
+    assert child.wait(PATIENCE_S) == 1

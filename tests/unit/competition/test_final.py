@@ -57,6 +57,7 @@ def accepted(cup: Cup) -> Submissions:
     made = handed_in(submissions, "Ada")
     bot = BotFile("lines", "python3 bot.py")
     submissions.put(structs.replace(made, state="accepted", digest="a" * 40, bot=bot))
+    submissions.close()
     return submissions
 
 

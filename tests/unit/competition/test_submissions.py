@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from playout.competition.submissions import Submissions
@@ -13,32 +15,34 @@ from playout.server.tournament.competition_file import read
 from support.competitions import Cup, handed_in
 
 
-def opened(folder: Path) -> Submissions:
-    found = Submissions(read(Cup(folder, more="submissions_per_day = 2").file))
+@pytest.fixture
+def submissions(tmp_path: Path) -> Iterator[Submissions]:
+    found = Submissions(read(Cup(tmp_path, more="submissions_per_day = 2").file))
     found.lock()
-    return found
+    yield found
+    found.close()
 
 
-def test_a_process_knows_what_the_one_before_has_stored_at_last(tmp_path: Path) -> None:
+def test_a_process_knows_what_the_one_before_has_stored_at_last(
+    submissions: Submissions,
+) -> None:
     """It has read the folder while the other one still had the lock."""
-    before = opened(tmp_path)
-    after = Submissions(before.competition)
-    number = handed_in(before, "Ada").id
-    before._lock.close()
+    after = Submissions(submissions.competition)
+    number = handed_in(submissions, "Ada").id
+    submissions.close()
     after.lock()
     assert after.get(number)
     assert handed_in(after, "Bob").id == number + 1
+    after.close()
 
 
-def test_remains_of_a_failure_do_not_stop_the_next_submission(tmp_path: Path) -> None:
-    submissions = opened(tmp_path)
+def test_remains_of_a_failure_do_not_stop_the_next_submission(submissions: Submissions) -> None:
     (submissions.folder / "incoming" / "000001" / "upload").mkdir(parents=True)
     assert handed_in(submissions, "Ada").id == 1
     assert [each.team for each in Submissions(submissions.competition)] == ["Ada"]
 
 
-def test_teams_with_fewer_submissions_come_first(tmp_path: Path) -> None:
-    submissions = opened(tmp_path)
+def test_teams_with_fewer_submissions_come_first(submissions: Submissions) -> None:
     order = [handed_in(submissions, team) for team in ("Ada", "Ada", "Ada", "Bob", "Bob")]
     handled = []
     while each := submissions.next_queued():
@@ -47,8 +51,8 @@ def test_teams_with_fewer_submissions_come_first(tmp_path: Path) -> None:
     assert handled == [order[number].id for number in (0, 3, 1, 4, 2)]
 
 
-def test_the_submissions_of_a_day_are_counted_by_team(tmp_path: Path) -> None:
-    submissions, now = opened(tmp_path), time.time()
+def test_the_submissions_of_a_day_are_counted_by_team(submissions: Submissions) -> None:
+    now = time.time()
     handed_in(submissions, "Ada", now - DAY_S - 1)
     handed_in(submissions, "Ada", now)
     handed_in(submissions, "Bob", now)

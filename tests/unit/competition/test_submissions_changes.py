@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from support.competitions import Cup, handed_in
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Submissions:
+def running(tmp_path: Path) -> Iterator[Submissions]:
     """A competition whose deadline was an hour ago, as the process of the server has it."""
     before = datetime.now(UTC) - timedelta(hours=1)
     found = Submissions(read(Cup(tmp_path, deadline=before.isoformat()).file))
     found.lock()
-    return found
+    yield found
+    found.close()
 
 
 @pytest.fixture

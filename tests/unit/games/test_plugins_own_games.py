@@ -132,6 +132,30 @@ def test_processes_that_are_started_know_the_games(folder: Path) -> None:
     assert games.load("own_take").num_actions == 3  # as in another process
 
 
+@pytest.mark.parametrize("is_added", [True, False])
+def test_a_player_without_its_module_is_refused_with_the_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_added: bool
+) -> None:
+    other, unused = tmp_path / "other", tmp_path / "unused"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{other}{os.pathsep}{unused}")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(other), *[str(tmp_path)] * is_added])
+    folders = f"{tmp_path}, {other}" if is_added else f"{other}"
+    with pytest.raises(games.SpecError) as refused:
+        players.find("no_bot:Bot")
+    text = "the player 'no_bot:Bot' cannot be loaded: No module named 'no_bot'; modules are "
+    assert str(refused.value) == f"{text}looked for in: {folders}, the installed packages"
+
+
+def test_a_player_whose_module_lacks_another_one_is_refused_without_the_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lacking_bot.py").write_text("import numpi\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(games.SpecError, match=r"No module named 'numpi'$"):
+        players.find("lacking_bot:Bot")
+
+
 def test_a_name_that_no_file_can_have_is_unknown() -> None:
     name = "e" * 400
     with pytest.raises(games.SpecError, match="unknown player"):

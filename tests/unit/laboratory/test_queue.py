@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,8 +70,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def queue(file: Path) -> LabQueue:
-    return LabQueue(file.with_suffix(""))
+def queue(file: Path) -> Iterator[LabQueue]:
+    with contextlib.closing(LabQueue(file.with_suffix(""))) as found:
+        yield found
 
 
 def added(queue: LabQueue, author: str = "Ada", **more: Any) -> QueuedTest:
@@ -158,9 +160,9 @@ def test_a_killed_queue_goes_on_with_interrupted_tests(queue: LabQueue) -> None:
     ended = queue.put(ended, "stopped", reason="by Ada")
     with pytest.raises(QueueInUse, match="another server runs the queue"):
         LabQueue(queue.folder)
-    queue._lock.close()
-    again = LabQueue(queue.folder)
-    found = [again.get(each.id) for each in (waits, runs, ended)]
+    queue.close()
+    with contextlib.closing(LabQueue(queue.folder)) as again:
+        found = [again.get(each.id) for each in (waits, runs, ended)]
     assert [each and each.state for each in found] == ["waiting", "waiting", "stopped"]
     assert found[1]
     assert found[1].result == TrialResult(trial=7, pairs=3)

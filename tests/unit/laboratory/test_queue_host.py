@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +139,13 @@ def ended(queue: LabQueue) -> QueuedTest:
     return queue.put(test, "stopped")
 
 
-def test_webhooks_are_told_of_each_end_after_a_place(tmp_path: Path) -> None:
-    queue = LabQueue(tmp_path / "lab")
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[LabQueue]:
+    with contextlib.closing(LabQueue(tmp_path / "lab")) as found:
+        yield found
+
+
+def test_webhooks_are_told_of_each_end_after_a_place(queue: LabQueue) -> None:
     events = queue_host.TestEvents(queue, lambda test: test.id)
     for _ in range(3):
         ended(queue)
@@ -147,8 +154,7 @@ def test_webhooks_are_told_of_each_end_after_a_place(tmp_path: Path) -> None:
     assert list(events.ended("test", told[1][:2], 100)) == told[2:]
 
 
-def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(tmp_path: Path) -> None:
-    queue = LabQueue(tmp_path / "lab")
+def test_files_that_were_unpacked_while_a_test_was_stopped_are_removed(queue: LabQueue) -> None:
     test = ended(queue)
     (queue.place(test) / "code" / "base").mkdir(parents=True)
     host = SimulatedHost(1, [])

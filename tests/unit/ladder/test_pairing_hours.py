@@ -57,3 +57,9 @@ def test_hours_are_spelled_as_they_are_read() -> None:
 def test_a_text_that_is_no_span_is_an_error_that_shows_one(text: str) -> None:
     with pytest.raises(LadderHoursError, match="20:00-08:00"):
         parse_hours((text,))
+
+
+def test_an_error_quotes_the_beginning_of_a_text() -> None:
+    with pytest.raises(LadderHoursError) as refused:
+        parse_hours(("x" * 20_000,))
+    assert len(str(refused.value)) < 200

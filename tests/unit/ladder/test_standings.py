@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from playout.ratings.bradley_terry import solve
-from playout.server.ladder.standings import LadderMeeting, LadderTable, ladder_table
+from playout.ratings.leaderboard import PlayerMeeting
+from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import LadderPlayer, LadderState
 
 ANN, BOB, NEW = LadderPlayer("a", "1"), LadderPlayer("b", "1"), LadderPlayer("a", "2")
@@ -49,7 +50,7 @@ def test_the_average_is_1500_and_the_order_is_by_lower_bounds() -> None:
 def test_meetings_are_counted_from_the_higher_rank() -> None:
     table = table_of((ANN, BOB, 1), (ANN, BOB, 1), (BOB, ANN, -1))
     assert table.standings[0].name == "Ann"
-    assert table.meetings == (LadderMeeting(one=0, other=1, won=4, tied=2, lost=0),)
+    assert table.meetings == (PlayerMeeting(one=0, other=1, won=4, tied=2, lost=0),)
     assert table.playing == 3
 
 

@@ -655,8 +655,10 @@ TYPES = """
 abort accept account_list adjudicate analyse analysis_queued analysis_update answer_offer
 attempt_puzzle cancel challenge_bot change_account closing create_accounts create_tournament
 end_tournament ended enter_ladder error fixture hello inspect_server join kick ladder_news
-leave_ladder list list_accounts listing move move_analysis news notice offer offer_closed
-offered ok open_session overview ping ping pong presence report_cluster resign seek seeking
+leave_ladder list list_accounts listing matches_reported move move_analysis news notice offer
+offer_closed
+offered ok open_session overview ping ping pong presence report_cluster report_matches resign seek
+seeking
 server_state
 session_opened spectator_count started stop_analysis subscribe_lobby subscribe_push take_over
 taken_back tournament unsubscribe_push unwatch update watch watch_ladder watch_tournament

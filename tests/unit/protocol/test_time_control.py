@@ -11,6 +11,7 @@ from playout.protocol.time_control import (
     NOTATIONS,
     TimeControlError,
     canonical_time_control,
+    clock_class,
     parse_time_control,
     parse_time_controls,
     spell_time_control,
@@ -97,3 +98,26 @@ def test_a_match_may_have_two_time_controls() -> None:
     assert spell_time_controls(None) == "none"
     with pytest.raises(TimeControlError, match="either both players have one"):
         parse_time_controls("60+1 | none")
+
+
+@pytest.mark.parametrize(
+    ("clock", "expected"),
+    [
+        ("0.1/move", "bullet"),
+        ("1/move", "bullet"),
+        ("60+0", "bullet"),
+        ("10+0.1", "bullet"),
+        ("2/move", "fast"),
+        ("180+2", "fast"),
+        ("300+3", "fast"),
+        ("300+0", "fast"),
+        ("10/move", "fast"),
+        ("600+5x30", "slow"),
+        ("120d12", "slow"),
+        ("none", "slow"),
+        ("86400/move", "slow"),
+        ("10+0.1 | 300+0", "fast"),
+    ],
+)
+def test_the_class_of_a_clock_follows_from_the_seconds_a_move(clock: str, expected: str) -> None:
+    assert clock_class(clock) == expected

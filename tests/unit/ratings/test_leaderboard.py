@@ -199,13 +199,13 @@ def test_a_history_ends_with_the_present_rating_and_grows_surer() -> None:
     assert errors[0] > 2 * errors[-1]
     middle = points[len(points) // 2]
     until = [each for each in played if each.at <= middle.at]
-    assert middle.matches == sum("Dee" in (a[0], b[0]) for (a, b), _, _ in until)
+    assert middle.matches == sum("Dee" in (a[0], b[0]) for (a, b), *_ in until)
 
 
 def test_a_player_of_few_matches_has_a_point_for_each() -> None:
     played = simulated(3, 8)
     board = leaderboard_of("nim", played)
-    own = sum("Bob" in (a[0], b[0]) for (a, b), _, _ in played)
+    own = sum("Bob" in (a[0], b[0]) for (a, b), *_ in played)
     (bob,) = (each for each in board.entries if each.name == "Bob")
     assert len(history(board, bob, noted_after(played, 1)["Bob", ""])) == own
 

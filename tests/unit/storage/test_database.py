@@ -298,6 +298,7 @@ def test_an_upgrade_keeps_everything_that_is_stored(url: str, version: str) -> N
         for table in before.sorted_tables:
             row = {each.name: values[each.type.python_type] for each in table.columns}
             connection.execute(table.insert().values(row))
+        before.remove(before.tables["leaderboards"])  # they are computed from the matches
         stored = {each: connection.execute(sa.select(each)).all() for each in before.sorted_tables}
     assert "matches" in before.tables
     with contextlib.closing(Database(url)) as database:
@@ -344,6 +345,7 @@ MIGRATIONS = {
     "v0006_luck.py": "a96f925c02d228ca",
     "v0007_identity.py": "02b46b612bb23f36",
     "v0008_hosted_tournaments.py": "07f756d006e8a105",
+    "v0009_scales.py": "a3fb083ff732aef6",
 }
 
 

@@ -112,7 +112,7 @@ def test_an_upgraded_database_has_them_too(url: str) -> None:
         for table in ("puzzle_attempts", "puzzles", "identity"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
         connection.execute(sa.text("DROP INDEX matches_unmeasured"))
-        added = (("matches", "dice_key"), ("matches", "luck"),
+        added = (("matches", "dice_key"), ("matches", "luck"), ("matches", "reporter"),
                  ("tournaments", "hosted"), ("tournaments", "paused"),
                  ("accounts", "password"), ("accounts", "logins"))  # fmt: skip
         for table, column in added:

@@ -175,6 +175,16 @@ def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
     assert response.headers["Content-Length"] == "3"
 
 
+@pytest.mark.parametrize("header", ["Transfer-Encoding: chunked", "transfer-encoding: identity"])
+def test_a_body_without_its_length_is_refused_and_not_read(web: SiteInMemory, header: str) -> None:
+    line = web.accepted()
+    line.say(f"PUT / HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n1\r\nx\r\nzz".encode())
+    line.say(b"1\r\nx\r\n" * 9)
+    response = line.response()
+    assert (response.status, line.open) == (411, False)
+    assert "Content-Length" in response.body
+
+
 @pytest.mark.parametrize("path", ["/", "/healthz/", "/metrics/more", "/../etc/passwd", "/%zz"])
 def test_unknown_paths_are_not_found(web: SiteInMemory, path: str) -> None:
     response = web.get(path)

@@ -41,6 +41,9 @@ class DirectArchive:
     def ladder_history(self, game: str, player: str) -> Deferred[Any]:
         return succeed(self._reader.ladder_history(game, player))
 
+    def ratings(self, game: str) -> Deferred[Any]:
+        return succeed(self._reader.leaderboard(game))
+
 
 def text_of(handler: Handler, *path: str, **query: str) -> str:
     """The page of a path below /ladders; raises HttpError."""
