@@ -36,9 +36,9 @@ class ReportChecks:
         """Check a report after those before."""
 
         def failed(failure: Failure) -> CheckedReport:
-            if fault := failure.check(BadReport):
+            if failure.check(BadReport):
                 return CheckedReport(order.check, fault=str(failure.value))
-            if fault is None and not failure.check(SQLAlchemyError):
+            if not failure.check(SQLAlchemyError):
                 _log.failure("cannot check a report", failure)
             return CheckedReport(order.check, fault="the server cannot check it: try again later")
 

@@ -25,7 +25,7 @@ from playout.commands.identity import hello, software
 from playout.commands.subprocesses import Parent
 from playout.commands.toml_table import Faults, TomlError
 from playout.protocol.messages import Fixture, Tournament, TournamentDraft, TournamentFault
-from playout.protocol.tournament_spec import Entrant, without_folders
+from playout.protocol.tournament_spec import Entrant, TournamentSpec, without_folders
 from playout.protocol.versions import installed
 from playout.server.core.accounts import entrant_token
 from playout.server.core.effects import CheckFile, StartOrganizer
@@ -69,10 +69,7 @@ def checked(order: CheckFile) -> TournamentDraft:
     for fault in hosted_faults(spec, order.players):
         faults.add_new(fault.path, f"{fault.key}: {fault.text}")
     if not faults.found:
-        for place, found in spec_file.checks(spec, Path()):
-            if found.fault:
-                name = spec.entrants[place].name
-                faults.add(("entrants", place, "player"), f"{name}: {found.fault}")
+        _start_players(spec, faults)
     if not faults.found:
         spec = replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))
     return TournamentDraft(
@@ -81,6 +78,16 @@ def checked(order: CheckFile) -> TournamentDraft:
         faults=_listed(faults),
         spec=None if faults.found else spec,
     )
+
+
+def _start_players(spec: TournamentSpec, faults: Faults) -> None:
+    """Start each player once, and add its fault to all entrants that have it."""
+    players = tuple(dict.fromkeys(each.player for each in spec.entrants if each.player))
+    sample = replace(spec, entrants=tuple(Entrant(each, "", player=each) for each in players))
+    wrong = {players[at]: found.fault for at, found in spec_file.checks(sample, Path())}
+    for place, each in enumerate(spec.entrants):
+        if fault := wrong.get(each.player or ""):
+            faults.add(("entrants", place, "player"), f"player: {fault}")
 
 
 def _listed(faults: Faults) -> tuple[TournamentFault, ...]:

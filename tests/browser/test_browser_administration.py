@@ -237,6 +237,7 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
     # Zoe does not come: a bot takes her place, and the tournament is played.
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Continue")).to_be_visible()
+    assert accessibility_faults(page) == []
     page.get_by_label("Place").select_option("Zoe")
     page.locator("#new-name").fill("Eve")
     page.get_by_label("Bot", exact=True).select_option("random")

@@ -14,9 +14,9 @@ from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, StoredTournament
 from playout.server.storage import Database
+from support import scale
 from support.commands import RunningServer, running_server
 from support.raw_client import Message, RawClient
-from support.scale import repetitions
 from support.waiting import wait_until
 
 TOKEN = "5" * 32
@@ -117,7 +117,7 @@ def test_what_the_server_does_not_host_is_refused(tmp_path: Path) -> None:
     assert stored(tmp_path) == []
 
 
-@pytest.mark.long
+@pytest.mark.skipif(not scale.slow, reason="it starts eleven servers: --slow")
 def test_nothing_is_half_done_after_kills_in_each_action(tmp_path: Path) -> None:
     add_administrator(tmp_path)
     with hosting(tmp_path) as (server, boss):
@@ -134,7 +134,7 @@ def test_nothing_is_half_done_after_kills_in_each_action(tmp_path: Path) -> None
         ({"replaced": "Ann", "entrant": new}, lambda each: spec(each).entrants[0].name == "Eve"),
         ({"entrant": late}, lambda each: spec(each).entrants[-1].name == "Fay"),
     ]
-    for fields, holds in actions[: repetitions(4, short=1)]:
+    for fields, holds in actions:
         with hosting(tmp_path) as (server, boss):
             boss.say("change_tournament", tournament=tournament, id=1, **fields)
             server.process.send_signal(signal.SIGKILL)

@@ -21,6 +21,7 @@ from playout.protocol.messages import (
     Request,
     Seek,
     Started,
+    TournamentDraft,
     Update,
     Welcome,
 )
@@ -28,6 +29,7 @@ from playout.ratings.bradley_terry import RatingProblem, Ratings, solve
 from playout.server.core.accounts import digest
 from playout.server.core.effects import (
     CallWhenIdle,
+    CheckFile,
     CheckPassword,
     Close,
     Effect,
@@ -104,6 +106,8 @@ class HubHarness:
         self.unrated: list[RateLadder] = []
         #: The passwords that are to be checked, at the end of the call.
         self.unchecked: list[CheckPassword] = []
+        #: The files of tournaments that are to be checked, without faults, at the end of the call.
+        self.unchecked_files: list[CheckFile] = []
         #: Hashes passwords and compares them.
         self.checked: Callable[[str, str], str] = checked
         #: Computes the ratings; None if it fails.
@@ -188,6 +192,8 @@ class HubHarness:
                     self.unrated.append(effect)
                 case CheckPassword():
                     self.unchecked.append(effect)
+                case CheckFile():
+                    self.unchecked_files.append(effect)
                 case Stopped():
                     self.stopped += 1
         if self.closing and not self.peers_stay:
@@ -198,6 +204,10 @@ class HubHarness:
             self.commit()
         if not self.busy:
             self.rest()
+        while self.unchecked_files:
+            file = self.unchecked_files.pop(0)
+            draft = TournamentDraft(toml=file.toml, values=file.values or {})
+            self.do(self.hub.file_checked(file.check, draft, self.now))
         while self.unchecked:
             check = self.unchecked.pop(0)
             result = self.checked(check.password, check.hashed)

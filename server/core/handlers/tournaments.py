@@ -695,10 +695,11 @@ def _changed(tournament: TournamentState, request: ChangeTournament) -> Tourname
     if tournament.over:
         raise Refused(Code.INVALID, "the tournament is over")
     if request.rounds is not None:
-        if not tournament.format.takes_more_rounds or request.rounds <= spec.rounds:
-            text = f"{spec.format!r} with {spec.rounds} rounds can have more rounds"
-            if not tournament.format.takes_more_rounds:
-                text = f"the format {spec.format!r} takes no more rounds"
+        if not tournament.format.takes_more_rounds:
+            text = f"the format {spec.format!r} takes no more rounds"
+            raise Refused(Code.INVALID, text)
+        if request.rounds <= spec.rounds:
+            text = f"rounds: must be more than {spec.rounds}, not {request.rounds}"
             raise Refused(Code.INVALID, text)
         spec = replace(spec, rounds=request.rounds)
     if request.entrant is None:
@@ -707,6 +708,8 @@ def _changed(tournament: TournamentState, request: ChangeTournament) -> Tourname
         return spec
     entrants = list(spec.entrants)
     if request.replaced is None:
+        if not tournament.format.takes_late_entrants:
+            raise Refused(Code.INVALID, f"the format {spec.format!r} takes no late entrants")
         since = 2 if not tournament.format.shows_rounds else tournament.latest_round + 1
         if since > spec.rounds and tournament.format.shows_rounds:
             text = "the last round is being played: add a round first"

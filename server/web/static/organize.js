@@ -40,7 +40,7 @@ async function begin() {
 // Fields.
 
 const fieldsOf = (element) => [...element.querySelectorAll("[data-kind]")];
-const inputOf = (field) => field.querySelector("input, select");
+const inputOf = (field) => field.querySelector("input,select");
 
 /** The value of a field for the file; undefined if it is empty. */
 function valueOf(field) {

@@ -819,7 +819,7 @@ def test_a_late_entrant_plays_as_the_format_says(format_: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"rounds": 1}, "can have more rounds"),
+        ({"rounds": 1}, "rounds: must be more than 1, not 1"),
         ({"replaced": "Eve", "entrant": Entrant("Dan", "")}, "is no entrant"),
         ({"replaced": "Ann"}, "must take the place"),
         ({"replaced": "Ann", "entrant": Entrant("Bob", "")}, "is taken"),

@@ -37,9 +37,9 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         report=SimpleNamespace(pairs=None, done=0),
         spec=SimpleNamespace(concurrency=6),
         reporter=None,
-        paused=None,
         started_at=0.0,
         ended_at=None,
+        paused=False,
         tournament="t",
     )
     page = render(
