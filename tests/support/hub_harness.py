@@ -31,6 +31,7 @@ from playout.server.core.effects import (
     CallWhenIdle,
     CheckFile,
     CheckPassword,
+    CheckReport,
     Close,
     Effect,
     EndAnalysis,
@@ -49,6 +50,7 @@ from playout.server.core.effects import (
     Store,
     WakeAt,
 )
+from playout.server.core.handlers.reports import CheckedReport
 from playout.server.core.hub import Hub
 from playout.server.core.match import Match
 from playout.server.core.match_room import ENDED_KEPT
@@ -108,6 +110,8 @@ class HubHarness:
         self.unchecked: list[CheckPassword] = []
         #: The files of tournaments that are to be checked, without faults, at the end of the call.
         self.unchecked_files: list[CheckFile] = []
+        #: The reports that are to be answered at the end of the call, as if none was made before.
+        self.unchecked_reports: list[CheckReport] = []
         #: Hashes passwords and compares them.
         self.checked: Callable[[str, str], str] = checked
         #: Computes the ratings; None if it fails.
@@ -194,6 +198,8 @@ class HubHarness:
                     self.unchecked.append(effect)
                 case CheckFile():
                     self.unchecked_files.append(effect)
+                case CheckReport():
+                    self.unchecked_reports.append(effect)
                 case Stopped():
                     self.stopped += 1
         if self.closing and not self.peers_stay:
@@ -208,6 +214,9 @@ class HubHarness:
             file = self.unchecked_files.pop(0)
             draft = TournamentDraft(toml=file.toml, values=file.values or {})
             self.do(self.hub.file_checked(file.check, draft, self.now))
+        while self.unchecked_reports:
+            report = CheckedReport(self.unchecked_reports.pop(0).check)
+            self.do(self.hub.report_checked(report, self.now))
         while self.unchecked:
             check = self.unchecked.pop(0)
             result = self.checked(check.password, check.hashed)

@@ -118,7 +118,8 @@ def seeks_of(harness: HubHarness, client: MemoryClient) -> list[OpenSeek]:
 
 
 def at(sender: Sender) -> MemoryClient:
-    harness = HubHarness(bots=1, offered=parse_offered_bots(["random"]), push_key="k")
+    offered = parse_offered_bots(["random"])
+    harness = HubHarness(bots=1, offered=offered, push_key="k", stored=True)
     if sender is Sender.NEWCOMER:
         return harness.connect()
     role = "spectator" if sender is Sender.SPECTATOR else "human"
