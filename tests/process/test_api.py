@@ -37,6 +37,7 @@ def test_matches_that_have_ended(seeded_site: HttpSite) -> None:
         "reason": "resignation",
         "text": "Ann resigned",
         "tournament": None,
+        "reported": False,
     }
 
 

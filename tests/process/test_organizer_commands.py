@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.tournament_command import main
 from playout.server.storage import Database
 from playout.server.tournament.report import FORMATS
+from support.early_databases import make_earlier
 from support.fixtures import spec
 from support.organizer import SPEC, book_of_openings, database_option, invoke, read_file
 
@@ -263,15 +262,7 @@ def test_stored_tournaments_are_listed_reported_and_exported(tmp_path: Path) -> 
 def test_resume_of_an_ended_tournament_shows_the_report(tmp_path: Path) -> None:
     """So it does after an upgrade of Playout: it upgrades the database, as a server does."""
     _store(tmp_path, spec(), over=True)
-    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as database:
-        database.executescript(
-            "drop table identity;"
-            "drop index matches_unmeasured; alter table matches drop column luck;"
-            "alter table matches drop column reporter;"
-            "alter table tournaments drop column hosted;"
-            "alter table tournaments drop column paused;"
-            "update alembic_version set version_num = '0005'"
-        )
+    make_earlier(tmp_path / "t.db", "0005")
     told = invoke("resume", *database_option(tmp_path))
     assert told.exit_code == 0
     assert "Tournament t1 is over." in told.output

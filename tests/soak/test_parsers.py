@@ -31,6 +31,7 @@ from unittest.mock import Mock
 
 import click
 import msgpack
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -84,13 +85,13 @@ from playout.server.net import webhooks
 from playout.server.organizer.local_server import ServerCertificate
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.server_command import main as playout_server
-from playout.server.tournament import competition_file, opening_file, spec_parser
+from playout.server.tournament import competition_file, opening_file, reported, spec_parser
 from playout.server.tournament.competition_file import CompetitionFileError
 from playout.server.web import texts
 from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse
 from playout.server.web.http_server import LOCAL, LimitedSite
 from playout.server.web.parameters import Parameters
-from support import scale
+from support import fixtures, scale
 from support.nets import write_small_net
 from support.organizer import SPEC
 from support.scripted_engine import USUAL
@@ -465,6 +466,20 @@ def _(draw: Draw, folder: Path) -> None:
     line = damaged(draw, valid, ['"moves"', '"action"', '"clock"', '"ended"', "{}", "[]", "1e400"])
     refusable(lambda: jsonl.read(line), jsonl.BadLine)
     refusable(lambda: jsonl.read(encoded(draw, line)), jsonl.BadLine)
+
+
+@parser("reported matches")
+def _(draw: Draw, folder: Path) -> None:
+    valid = [jsonl.write(each) for each in (*PLAYED["chess"], *PLAYED["gomoku"])]
+    line = damaged(draw, valid, ['"tournament"', '"fixture"', '"ended"', "\n", "1e400"])
+    packed = reported.packed(encoded(draw, line))
+    for text in (packed, damaged(draw, [packed])):
+        arguments = text, 0, "t1", "ann", "t2", 0.0
+        refusable(lambda: reported.read_matches(*arguments), reported.BadReport)  # noqa: B023
+    whole = reported.ReportedTournament(spec=fixtures.spec(), withdrawn=(), ended_at=1.0)
+    said = damaged(draw, [msgspec.json.encode(whole).decode()], ['"rounds"', "1e400", "[]"])
+    packed = reported.packed(encoded(draw, said))
+    refusable(lambda: reported.read_whole(packed, "t2", 0.0, []), reported.BadReport)
 
 
 @parser("imported matches of backgammon")
@@ -1210,9 +1225,10 @@ _OTHERS = {
     "players.analyst.puzzles players.comparison.openings_command protocol.tournament_spec "
     "server.app server.core.accounts server.model.records server.net.push_sender "
     "server.net.site_processes server.organizer.commands.read server.organizer.commands.run "
+    "server.organizer.hosted "
     "server.storage.database server.storage.ipc server.storage.queries server.tournament.ledger "
     "server.web.match_data",
-    "it is a file of the package": "players.best ratings.book",
+    "it is a file of the package": "agents.solved_positions players.best ratings.book",
     "it is a class of the user": "games.original",
 }
 

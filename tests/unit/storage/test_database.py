@@ -60,6 +60,7 @@ from playout.server.storage.ipc import (
 from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
 from playout.server.tournament.ledger import Ledger
+from support.early_databases import migrate
 from support.match_records import GAME, match_records
 from support.postgres import Postgres
 from support.waiting import PATIENCE_S, wait_until
@@ -383,10 +384,7 @@ def test_a_database_of_the_first_days_is_opened(
     """Their versions 0001 and 0002 had fewer columns, and no puzzles."""
     connected = sa.create_engine(url)
     with connected.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", "playout.server.storage:migrations")
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "0002")
+        migrate(connection, "0002")
         lacking_columns(connection, *lacks)
         version = sa.text("UPDATE alembic_version SET version_num = :version")
         connection.execute(version, {"version": stamped})

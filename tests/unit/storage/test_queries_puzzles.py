@@ -15,10 +15,10 @@ from playout.server.core.accounts import digest
 from playout.server.model.records import Account, PuzzleAttempted
 from playout.server.storage import Database
 from playout.server.storage.database import shipped_puzzles
-from playout.server.storage.engine import stored_version
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import PuzzleRatings, PuzzleRow
 from playout.server.storage.schema import puzzles
+from support.early_databases import make_database
 
 PUZZLE = Puzzle(
     id="p1",
@@ -106,18 +106,8 @@ def test_a_new_database_has_the_puzzles_that_come_with_playout(url: str) -> None
 
 
 def test_an_upgraded_database_has_them_too(url: str) -> None:
+    make_database(url, "0001")
     old = Database(url)
-    old.migrate()
-    with old.connect() as connection, connection.begin():
-        for table in ("puzzle_attempts", "puzzles", "identity"):
-            connection.execute(sa.text(f"DROP TABLE {table}"))
-        connection.execute(sa.text("DROP INDEX matches_unmeasured"))
-        added = (("matches", "dice_key"), ("matches", "luck"), ("matches", "reporter"),
-                 ("tournaments", "hosted"), ("tournaments", "paused"),
-                 ("accounts", "password"), ("accounts", "logins"))  # fmt: skip
-        for table, column in added:
-            connection.execute(sa.text(f"ALTER TABLE {table} DROP COLUMN {column}"))
-        connection.execute(sa.update(stored_version).values(version_num="0001"))
     old.migrate()
     assert old.add_puzzles(shipped_puzzles()) == 0
     old.close()

@@ -37,6 +37,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         report=SimpleNamespace(pairs=None, done=0),
         spec=SimpleNamespace(concurrency=6),
         reporter=None,
+        is_local=False,
         started_at=0.0,
         ended_at=None,
         paused=False,
