@@ -30,7 +30,7 @@ from playout.server.organizer.supervisor import engine_table
 
 BuildStage = Literal["unpack", "build", "check"]
 #: The longest time of each stage, in seconds.
-LONGEST_S: Mapping[BuildStage, float] = {"unpack": 60.0, "build": 300.0, "check": 120.0}
+LONGEST_S: Mapping[BuildStage, float] = {"unpack": 60.0, "build": 300.0, "check": 300.0}
 #: How many times larger than an archive its files may be.
 UNPACKED = 8
 #: The free bytes of a disk below which a stage that fails has met a full disk.

@@ -41,9 +41,8 @@ def player() -> None:
 
 def tournament() -> None:
     """Run the command `playout-tournament` from its first import on."""
-    if sys.argv[1:2] == ["run"] and "--server" not in sys.argv:
-        prepare(SERVER)
-    run("playout.server.organizer.tournament_command")
+    needs = sys.argv[1:2] == ["run"] and not any(each.startswith("--server") for each in sys.argv)
+    run("playout.server.organizer.tournament_command", needs_server=needs)
 
 
 def training() -> None:
@@ -68,9 +67,8 @@ def submit() -> None:
 
 def laboratory() -> None:
     """Run the command `playout-lab` from its first import on."""
-    if sys.argv[1:2] in (["test"], ["confirm"]):
-        prepare(SERVER)
-    run("playout.laboratory.laboratory_command", prog_name="playout-lab")
+    needs = sys.argv[1:2] in (["test"], ["confirm"])
+    run("playout.laboratory.laboratory_command", needs_server=needs, prog_name="playout-lab")
 
 
 def agents() -> None:
@@ -83,12 +81,17 @@ def bridge() -> None:
     run("playout.bridges.bridge_command")
 
 
-def run(module: str, *, says_loading: bool = True, **options: str) -> None:
+def run(
+    module: str, *, says_loading: bool = True, needs_server: bool = False, **options: str
+) -> None:
     """Import a module and call its `main`, with the arguments of this process, and `options`.
 
-    With `says_loading`, lines on standard error say that it is loading.
+    With `says_loading`, lines on standard error say that it is loading. If the command will start
+    a server, which `needs_server` tells, that is imported at the same time.
     """
     interrupts.install()
+    if needs_server and "--help" not in sys.argv:
+        prepare(SERVER)
     name = options.get("prog_name") or os.path.basename(sys.argv[0])
     loading = partial(doing, f"Loading {name}") if says_loading else contextlib.nullcontext
     with loading():

@@ -1,19 +1,19 @@
 """Processes of Playout that do their imports before their arguments are known.
 
-An import of a command takes a second of a core. A command that will start another one prepares it
+The imports of a command take a second of a core. A command that will start another one prepares it
 before its own imports, so that both are done at the same time on two cores. `Program.start` takes
-such a process instead of a new one. It exits when this process does, or is never told to begin.
+such a process instead of a new one. It exits when this process does.
 """
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -25,8 +25,7 @@ from playout.commands.subprocesses import begin, own, python_path
 SERVER = "playout.server.server_command:main"
 PLAYER = "playout.players.client.player_command:main"
 
-_SIZE_BYTES = 4
-#: The prepared processes, each with the socket that is its standard input; by the number of this
+#: The prepared processes, each with the socket that is its standard input; by the id of this
 #: process, as a copy of it has none, and the words of their command without arguments.
 _waiting: dict[tuple[object, ...], list[tuple[subprocess.Popen[bytes], socket.socket]]]
 _waiting = defaultdict(list)
@@ -35,9 +34,10 @@ _waiting = defaultdict(list)
 def prepare(call: str, number: int = 1) -> None:
     """Start processes that import a command of `own`, `module:function`, and then wait."""
     module, _, function = call.partition(":")
+    # The error of an import is for the log, which it has only after it has waited.
     code = (
-        f"import sys; from playout.commands.prepared import wait; from {module} import {function}; "
-        f"wait(); sys.exit({function}())"
+        "import sys\nfrom playout.commands.prepared import wait\n"
+        f"try: from {module} import {function}\nfinally: wait()\nsys.exit({function}())"
     )
     shared = {key: each for key, each in os.environ.items() if not key.startswith("PLAYOUT_")}
     for _ in range(number):
@@ -77,16 +77,15 @@ def taken(
             "folder": str(folder or Path.cwd()),
             "begin": (os.getpid(), death, niceness),
         }
-        text = json.dumps(order).encode()
-        try:
-            size = len(text).to_bytes(_SIZE_BYTES, "big")
-            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log]))
-            connection.sendmsg([size], [rights])
-            connection.sendall(text)
-        except OSError:  # it could not import the command
-            connection.close()
-            process.wait()
-            continue
+        with tempfile.TemporaryFile() as file:
+            file.write(json.dumps(order).encode())
+            file.seek(0)
+            try:
+                socket.send_fds(connection, [b"."], [log, file.fileno()])
+            except OSError:  # it was killed
+                connection.close()
+                process.wait()
+                continue
         return process, connection
     return None
 
@@ -94,17 +93,16 @@ def taken(
 def wait() -> None:
     """Wait in a prepared process until it is told to begin; exit if it is not needed."""
     connection = socket.socket(fileno=sys.stdin.fileno())
-    size, descriptors, _, _ = socket.recv_fds(connection, _SIZE_BYTES, 1)
-    text, wanted = b"", int.from_bytes(size, "big")
-    while size and len(text) < wanted and (more := connection.recv(wanted - len(text))):
-        text += more
+    _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
     connection.detach()
-    if not text or len(text) < wanted:
+    if not descriptors:  # the other process has exited
         os._exit(0)
+    log, file = descriptors
     for standard in (1, 2):
-        os.dup2(descriptors[0], standard)
-    os.close(descriptors[0])
-    order = json.loads(text)
+        os.dup2(log, standard)
+    os.close(log)
+    with open(file, "rb") as text:
+        order = json.load(text)
     begin(*order["begin"])
     os.environ.clear()
     os.environ.update(order["environment"])

@@ -34,6 +34,7 @@ class LinesClient(EngineClient):
     farewell = ""  # a script is killed
     answers_numbers = True
     tells_rolls = True
+    starts_silently = True
     _is_thinking = False
     _has_answered = False
 
@@ -138,6 +139,7 @@ class Engine(Player):
         except (EngineError, ValueError) as error:
             raise SpecError(str(error)) from error
         self.ponders = self._client.ponders
+        self.start_s = self._config.start_s if self._client.starts_silently else 0.0
         self.version = _version(self._client.title, self._config)
 
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:

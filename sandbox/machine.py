@@ -130,7 +130,7 @@ def _remains(sandbox: Sandbox) -> str:
 
 
 #: Seconds in which a sandbox must start here.
-_START_S = 10.0
+_START_S = 30.0
 #: A sandbox of bubblewrap alone.
 _BARE = SandboxSettings(without=SANDBOX_PARTS)
 _REMEDIES = {

@@ -251,6 +251,8 @@ class Player(HasOptions, ABC):
     ponders: bool = False
     #: Whether it needs time before a match, in `prepare`.
     prepares: bool = False
+    #: Seconds that its program may still take to start in its first move, which nothing tells.
+    start_s: float = 0.0
     #: The name and version of the program that plays, if it is not Playout.
     version: str = ""
     #: The id of the current match on a server.

@@ -95,6 +95,8 @@ class EngineClient(ABC):
     answers_numbers = False
     #: Whether the protocol tells the engine the rolls of games with chance.
     tells_rolls = False
+    #: Whether it learns of the engine's start only with the first answer.
+    starts_silently = False
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Start the engine, and wait until it is ready for a match.

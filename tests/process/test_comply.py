@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from playout.bridges.comply.processes import BotCommand, PrivateServer
 from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS, situations_of
 from playout.bridges.comply.trial import ComplyTerms, Finding
 from playout.games import Position
-from playout.players.core.player import Limit, Player, PlayResult, Report
+from playout.players.core.player import Limit, Player, PlayResult, Report, Resigned
 from support import scale
 from support.commands import finish, invoke, start
 from support.copying_popen import CopyingPopen
@@ -318,15 +319,38 @@ def test_a_player_without_a_connection(
     assert re.search(told, output)
 
 
+@pytest.mark.parametrize(("start_s", "late"), [(0.0, 3), (5.0, 4)])
 def test_a_player_loses_on_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    start_s: float,
+    late: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each look at the clock takes a second, so that it has none left after its third move."""
+    """Each look at the clock takes a second: it has none left after the third move on its clock."""
     slow = SimpleNamespace(monotonic=functools.partial(next, itertools.count()))
     monkeypatch.setattr(player_checks, "time", slow)
+    monkeypatch.setattr(FaultyPlayer, "start_s", start_s)
     rules = games.load("connect_four")
     assert not player_checks.passes(lambda: FaultyPlayer("none"), rules, "2.5+0")
-    assert "its time was up at its move 3, after 1.0 s" in capsys.readouterr().out
+    assert f"its time was up at its move {late}, after 1.0 s" in capsys.readouterr().out
+
+
+def test_a_program_that_is_still_starting_has_its_first_move_late(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class SlowStart(Player):
+        start_s = 100.0
+
+        def choose(
+            self, position: Position, limit: Limit, report: Report | None = None
+        ) -> PlayResult:
+            threading.Event().wait(0.2)
+            raise Resigned
+
+    monkeypatch.setattr(player_checks, "_LIMIT_S", 0.05)
+    rules = games.load("connect_four")
+    assert player_checks.passes(lambda: SlowStart(rules), rules, "0.1/move")
+    assert capsys.readouterr().out.count("passed: resigned after 0 moves") == 3
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from playout import games, players
 from playout.games import Position
 from playout.players import Limit, Player, PlayerError
 from playout.players.engines import process
+from playout.players.engines.config import START_S
 from support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,10 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     yield player
     for each in loaded:
         each.close()
+
+
+def test_a_script_may_start_in_its_first_move(load: Load) -> None:
+    assert load(BOT, "nim").start_s == START_S
 
 
 @pytest.mark.parametrize("name", ["connect_four", "othello(size=4)"])

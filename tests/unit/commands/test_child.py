@@ -324,6 +324,21 @@ def test_a_prepared_process_begins_as_the_command(tmp_path: Path) -> None:
         assert log.read_text().splitlines()[-1] == ended
 
 
+def test_the_log_of_a_prepared_process_has_the_error_of_its_import(tmp_path: Path) -> None:
+    prepared.prepare("no_such_module:main")
+    log = tmp_path / "log"
+    child = Program(own("no_such_module:main"), os.environ, tmp_path).start(log)
+    assert child.wait(PATIENCE_S) == 1
+    assert log.read_text().endswith("No module named 'no_such_module'\n")
+
+
+def test_a_prepared_process_exits_when_nothing_can_begin_it() -> None:
+    prepared.prepare("os:getcwd")
+    ((process, connection),) = prepared._waiting.pop((os.getpid(), *own("os:getcwd")))
+    connection.close()
+    assert process.wait(PATIENCE_S) == 0
+
+
 def test_an_exited_prepared_process_is_replaced(tmp_path: Path) -> None:
     prepared.prepare("os:getcwd")
     ((process, _),) = prepared._waiting[os.getpid(), *own("os:getcwd")]
