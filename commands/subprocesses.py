@@ -133,6 +133,24 @@ class Parent(JsonLines):
     def __init__(self) -> None:
         super().__init__(socket.socket(fileno=sys.stdin.fileno()))
 
+    def order(self, kind: type[T], seconds: float = math.inf) -> T | None:
+        """Like `receive`, but exit if the parent has exited: there is nobody to tell."""
+        try:
+            return self.receive(kind, seconds)
+        except EOFError:
+            sys.exit(0)
+
+
+def only_order(kind: type[T]) -> T:
+    """Return the line on the standard input of a child that does not talk; see `Program.secret`.
+
+    It exits if the parent exited before it had sent all of the line.
+    """
+    line = sys.stdin.buffer.readline()
+    if not line.endswith(b"\n"):
+        sys.exit(0)
+    return decoded(line, kind)
+
 
 def decoded(line: bytes, kind: type[T] | UnionType) -> T:
     """Return the message of a line. Raises ValueError, with the line in the text."""

@@ -99,11 +99,11 @@ class _Console(ContestantConsole):
 @server_options
 def main(server: ServerAddress) -> None:
     """Play the matches that the parent process orders; the environment names the server."""
-    reactor: Any = importlib.import_module("twisted.internet.reactor")
     signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
     parent = Parent()
-    order = parent.receive(PairOrder)
+    order = parent.order(PairOrder)
     assert order
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
     player_of = (
         PlayerCache(spec.parse(order.player))
         if order.player
@@ -111,7 +111,7 @@ def main(server: ServerAddress) -> None:
     )
     player_of(order.game)  # its rules are compiled before a clock runs
     parent.say(PairReport(is_ready=True))
-    session = parent.receive(str, START_S)
+    session = parent.order(str, START_S)
     if session is None:
         sys.exit("no session was given")
     opened = SessionOpened(session=session, name=order.name)

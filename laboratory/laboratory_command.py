@@ -718,7 +718,10 @@ def new(
         protocol = protocol or click.prompt(
             "The protocol of the bot", type=click.Choice(BOT_PROTOCOLS), default="lines"
         )
-        command = command or click.prompt("The command that starts it", default="python3 bot.py")
+        asked = ("The command that starts it", "python3 bot.py")
+        if protocol == "python":
+            asked = ("The file of its class", "bot.py")
+        command = command or click.prompt(asked[0], default=asked[1])
         keys = {"protocol": protocol, "command": command, "build": build}
         files[folder / BOT_FILE] = "".join(
             f"{key} = {notation(value)}\n" for key, value in keys.items() if value

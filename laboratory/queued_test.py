@@ -113,7 +113,7 @@ def main() -> int:
     """Play the test of the orders on the standard input; return 0 if it has ended."""
     # The output is for the operator; messages go over the socket, which no other program gets.
     parent = Parent()
-    orders = parent.receive(TrialOrders)
+    orders = parent.order(TrialOrders)
     assert orders
     os.set_inheritable(parent.connection.fileno(), False)
     run = _Run(orders, parent)

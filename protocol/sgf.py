@@ -34,6 +34,8 @@ _VALUE = re.compile(r"\s*\[((?:[^\]\\]|\\.)*)\]", re.DOTALL)
 _KOMI = re.compile(r"[+-]?(?:[0-9]{1,6}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})")
 #: From this number on, a komi is in hundredths.
 _HUNDREDTHS = 100
+#: The unit behind a komi.
+_UNIT = re.compile(r"(?<=[0-9\u00bd])\s*(?:points?|pts?\.?|moku|\u76ee)$", re.IGNORECASE)
 _BEGIN = re.compile(r"\(\s*;")
 
 
@@ -72,10 +74,11 @@ def komi_of(text: str) -> float | None:
     """Return the points of the property `KM`, None for an empty one. Raises ValueError.
 
     Servers write 7.5 points also as 750 and as 375, in hundredths of points and of pairs of points;
-    `3.75` is in pairs, too, because points have no quarters. A comma may be the decimal point.
+    `3.75` is in pairs, too, because points have no quarters. A comma may be the decimal point, a
+    half is also written as `½`, a unit may follow, and `?` stands for none.
     """
-    written = text.strip().replace(",", ".")
-    if not written:
+    written = _UNIT.sub("", text.strip()).replace(",", ".").replace("\u00bd", ".5")
+    if written in ("", "?"):
         return None
     if not _KOMI.fullmatch(written):
         raise ValueError(f"{text[:20]!r} is no komi: expected a number of points, as in KM[7.5]")

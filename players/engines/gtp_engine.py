@@ -600,8 +600,10 @@ def _game_of(found: Sequence[SgfProperty], before: int, game: Game) -> SgfGame:
 
 
 def _sides(text: str) -> tuple[int, int]:
-    """Return columns and rows of `19` or `19:13`."""
-    numbers = [whole_number(each.strip(), 1, 52) for each in text.split(":")]
+    """Return columns and rows of `19`, `19:13` or `19x13`."""
+    numbers = [
+        whole_number(each.strip(), 1, 52) for each in text.lower().replace("x", ":").split(":")
+    ]
     if len(numbers) > 2:
         raise GtpError(f"{text[:20]!r} is no size of a board")
     return numbers[0], numbers[-1]
@@ -609,8 +611,12 @@ def _sides(text: str) -> tuple[int, int]:
 
 def _cells(text: str, item: SgfProperty, columns: int, rows: int) -> Iterator[int | None]:
     """Yield the cells of a value: of a point, or of a rectangle as `aa:cc`; None for a pass."""
-    if item.name in _MOVES and (not text or (text == "tt" and max(columns, rows) <= _OLD_SIDE)):
+    is_old = max(columns, rows) <= _OLD_SIDE
+    word = text.lower()
+    if item.name in _MOVES and (word in ("", "pass") or (word == "tt" and is_old)):
         yield None
+        return
+    if item.name in _MOVES and word == "resign":
         return
     corners = [column_and_row(each) for each in text.split(":")]
     first, last = corners[0], corners[-1]

@@ -20,7 +20,7 @@ from twisted.logger import Logger
 from playout.commands import signals
 from playout.commands.child import Child, KeptChild, Program
 from playout.commands.restarts import BackOff, Restarts
-from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
+from playout.commands.subprocesses import PLAYER_NICENESS, only_order, own_environment
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
 from playout.server.runtime import process
@@ -186,8 +186,8 @@ def run_host(
     `make` returns it for the reactor and the orders, which are of type `kind`. If it raises one of
     `faults`, that is logged, and the result is None.
     """
+    orders = only_order(kind)
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    orders = msgspec.json.decode(sys.stdin.readline(), type=kind)
     process.begin(as_json=orders.log_json)
     with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
         try:

@@ -22,7 +22,7 @@ from playout.commands import toml_table
 from playout.commands.child import Child, LogFolder
 from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import hello, software
-from playout.commands.subprocesses import Parent
+from playout.commands.subprocesses import Parent, only_order
 from playout.commands.toml_table import Faults, TomlError
 from playout.protocol.messages import Fixture, Tournament, TournamentDraft, TournamentFault
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, without_folders
@@ -106,7 +106,7 @@ def _unreadable(order: CheckFile, error: str) -> TournamentDraft:
 def check() -> None:
     """Check the file of the order on standard input, a socket, which also gets the result."""
     server = Parent()
-    if order := server.receive(CheckFile):
+    if order := server.order(CheckFile):
         server.say(checked(order))
 
 
@@ -150,8 +150,8 @@ class _LogDisplay:
 
 def main() -> None:
     """Run the organizer of the order on standard input, for the server at a port of loopback."""
+    order = only_order(StartOrganizer)
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    order = msgspec.json.decode(sys.stdin.readline(), type=StartOrganizer)
     port, as_json = int(sys.argv[1]), sys.argv[2] == "json"
     process.begin(as_json=as_json)
     logs = LogFolder()

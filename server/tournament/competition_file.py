@@ -355,7 +355,7 @@ def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         except csv.Error as error:
             fault = f"cannot be read at line {before + rows.line_num}: {error}"
             raise csv.Error(f"{fault}; every cell with quotes begins and ends with them") from None
-        given = [cell.strip() for cell in cells]
+        given = [_FORMULA.sub(r"\1", cell.strip()) for cell in cells]
         if not any(given):
             continue
         if not columns:
@@ -372,6 +372,10 @@ def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         yield before + rows.line_num, {name: cell for name, cell in named if name}
     if not columns:
         raise csv.Error(f"is empty: it {_NEEDED}")
+
+
+#: A text as spreadsheets write it that it stays one, as `="007"`.
+_FORMULA = re.compile(r'^="([^"]*)"$')
 
 
 def _columns(cells: list[str]) -> list[str]:

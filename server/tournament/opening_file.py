@@ -82,6 +82,8 @@ _FIVE, _OFFSET = ("gomoku", "mnk"), re.compile("[+-]?[0-9]{1,3}")
 _OF_CELLS, _OF_COLUMNS = ("othello", *_FIVE, "hex", "y", "havannah"), ("connect_four",)
 #: A number of a move, as `1.`, or a quotation mark, neither of which is part of a move.
 _NO_MOVE = re.compile(r"(?<!\S)[0-9]{1,3}\.+(?![0-9])|\"")
+#: What a line of UCI has before its moves.
+_OF_UCI = re.compile(r"(?:position\s+)?startpos\s+moves\s+")
 _NUMBER = re.compile("[0-9]{1,9}")
 _HINT = " (numbers of actions are written in brackets)"
 
@@ -93,6 +95,7 @@ def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
         if not written:
             continue
         in_brackets = re.fullmatch(r"\[(.*)\]", written)
+        written = _OF_UCI.sub("", written, count=1)
         words = _BETWEEN.split(in_brackets[1] if in_brackets else written)
         if not in_brackets:
             words = _of_others(words, game)
@@ -153,19 +156,21 @@ def _number(game: Game, state: State, word: str) -> tuple[int, ...]:
 # that cannot be read ends at the next tag `Event`.
 
 
+#: The sign between the points of a result.
+_DASH = r"\s?[-:\u2013\u2212]\s?"
 _TOKEN = re.compile(
     r"""
       (?P<blank>  \s+ | ;[^\n]* | ^%[^\n]* | \{[^}]*\} | \} | \$[0-9]+ | <[^>\n]*> )
     | (?P<tag>    \[ \s* \w+ \s+ "(?:[^"\\\n]|\\.)*" \s* \]
                   | ^\[ \s* \w+ \s+ ["\u201c] [^\n]* \] [ \t]*$ )
-    | (?P<result> (?: 1[-:]0 | 0[-:]1 | 1/2[-:]1/2 | 1/2 | \u00bd(?:[-:]\u00bd)? | \*
-                      | 2-0 | 0-2 | 1-1 )
+    | (?P<result> (?: (?: 1_-_0 | 0_-_1 | 1/2_-_1/2 | \u00bd_-_\u00bd | 0[.,]5_-_0[.,]5 )
+                      | 1/2 | \u00bd | \* | 2_-_0 | 0_-_2 | 1_-_1 )
                   (?=[\s;{(\[]|\Z) )
     | (?P<number> [0-9]+\s?(?:\.+|\u2026) | \u2026 | \.+(?=\s) )
     | (?P<string> "(?:[^"\\\n]|\\.)*" )
     | (?P<nested> [()] )
     | (?P<symbol> [^\s{}();"\[\]]+ (?: \( [QRBN] \) )? )
-    """,
+    """.replace("_-_", _DASH),
     re.VERBOSE | re.MULTILINE,
 )
 _TAG = re.compile(r'\[\s*(\w+)\s+["\u201c](.*)["\u201d]\s*\]\s*', re.DOTALL)
@@ -174,15 +179,18 @@ _NEXT_GAME = re.compile(r"^\[\s*Event\s", re.MULTILINE)
 #: Words between moves that are none: comments of the Informant, and marks apart from their moves.
 #: `--` is a move: the player passes, which no match can repeat.
 _COMMENT = re.compile(
-    r"(?!--$)[!?+\-=/~\u00b1\u2013\u2014\u2213\u221e\u25a1\u2a71\u2a72]+"
-    r"|N|TN|D|RR|ep|e\.?p?\.?|p\.|mate"
+    r"(?!--$)[!?+\-=/~:\u00b1\u2013\u2014\u2213\u221e\u25a1\u2a71\u2a72]+"
+    r"|N|TN|D|RR|ep|e\.?p?\.?|p\.|(?:check)?mate|ch\.?|dis\.?|dbl\.?|resigns|ff"
 )
 #: Marks behind a move: of a capture in passing, of mate, and of punctuation.
 _AFTER_MOVE = re.compile(r"(?:[/ ]?e\.?p\.?|mate)?[!?,]*$")
 _FORFEIT = "0-0"
 #: Games in whose notation a number alone is no move.
 _NUMBERED = ("chess", "draughts", "checkers")
-_ORTHODOX = ("", "chess", "standard", "normal", "classical", "orthodox", "from position")
+_ORTHODOX = ("", "?", "-", "chess", "standard", "normal", "classical", "orthodox", "from position")
+
+#: Values of the tag FEN for the first position of a game.
+_NO_FEN = ("", "0", "?", "-", "startpos")
 
 
 class _Token(NamedTuple):
@@ -228,6 +236,8 @@ class _Game:
         self._kind = spec.parse(str(game)).name
         self._tags: dict[str, _Token] = {}
         self._moves: list[WrittenMove] = []
+        #: The last number between moves, which is none.
+        self._number: _Token | None = None
         self._has_ended = False
 
     def is_complete(self, token: _Token) -> bool:
@@ -250,7 +260,9 @@ class _Game:
             self._has_ended = True
         elif token.kind == "string":
             self._moves.append(WrittenMove(token.line, _unescaped(token.text[1:-1])))
-        elif token.kind == "symbol" and not self._is_comment(token.text):
+        elif token.kind == "symbol" and self._is_comment(token.text):
+            self._number = token if token.text.isdecimal() else self._number
+        elif token.kind == "symbol":
             self._moves.append(WrittenMove(token.line, token.text))
 
     def _is_comment(self, word: str) -> bool:
@@ -266,13 +278,17 @@ class _Game:
         if self._moves and self._moves[-1].text == _FORFEIT and has_lost_twice:  # else it castles
             self._moves.pop()
         tag, fault = self._tags.get("FEN"), self._fault()
-        fen = " ".join(tag.text.split()) if tag and tag.text.strip() != "0" else ""
+        fen = " ".join(tag.text.split()) if tag else ""
+        fen = "" if fen.lower() in _NO_FEN else fen
         if fault:
             yield fault
         elif self._moves:
             yield WrittenOpening(self._moves[0].line, tuple(self._moves), _pgn_actions, fen=fen)
         elif fen:
             yield WrittenOpening(self._tags["FEN"].line, (), _pgn_actions, fen=fen)
+        elif self._number:
+            text = f"{self._game}: {self._number.text[:20]!r} is no move, and no other is given"
+            yield BadOpening(self._number.line, text)
 
     def _fault(self) -> BadOpening | None:
         variant = self._tags.get("Variant")
@@ -338,6 +354,8 @@ def _unescaped(text: str) -> str:
 
 _COLOURS = {"B": 1, "W": 2}
 _SETUP = {"AB": 1, "AW": 2}
+#: Red and blue, which some programs for Hex and TwixT write.
+_NO_COLOURS = ("R", "BLUE", "RED")
 #: Boards up to this size have `tt` for a pass in old files.
 _OLD_SIZE = 19
 #: The numbers of Go, which many programs write for every game, of Othello and of Hex.
@@ -404,6 +422,8 @@ def _check(item: SgfProperty, view: BoardView, *, has_moves: bool, number: int |
         if has_moves or {_cell(each, view) for each in points} != own:
             text = f"{item.name} sets up a position; openings start at the first one"
             raise BadOpening(item.line, text)
+    elif item.name in _NO_COLOURS:
+        raise BadOpening(item.line, f"{item.name}[{value[:20]}] is no move: write B and W")
     elif item.name == "AE":
         raise BadOpening(item.line, "AE removes stones; openings have moves only")
 

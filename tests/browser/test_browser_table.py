@@ -42,10 +42,13 @@ PLAYER = "playout.commands.entry_points import player"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
-    """A site whose bots do not wait long for players that are away, and which analyses."""
-    changed = {"playout.server.core.handlers.bots.RELOAD_S": 0.5}
+    """A site which analyses.
+
+    Its bots wait as long as usual for players that are away: with a shorter time, a match is ended
+    while its page loads on a busy machine.
+    """
     bots = ("--bot", "Max:strong=uct(seed=1)", "--analysis-s", "0.5")
-    with running_site(tmp_path_factory.mktemp("site"), *bots, changed=changed) as site:
+    with running_site(tmp_path_factory.mktemp("site"), *bots) as site:
         yield site
 
 

@@ -210,6 +210,8 @@ def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab)
                        how=invoke)  # fmt: skip
     assert (code, "lab.toml exists: edit it" in output) == (2, True)
     assert not (made.top / "bot.toml").exists()
+    output = lab("new", "--game", "nim", "--protocol", "python", how=invoke)[1]
+    assert "The file of its class [bot.py]" in output
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,23 @@ def test_a_path_stays_below_the_folder_or_is_refused(path: str) -> None:
     assert not any("\\" in part for part in parts)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "Icon\uf00d",
+            "bot.py:com.apple.quarantine",
+            "a/.AppleDesktop/x",
+            "Network Trash Folder/x",
+        ),
+        *(".com.apple.timemachine.donotpresent", "RECYCLER/x", ".~lock.bot.py#", ".bot.py.swo"),
+        *("pax_global_header", ".tmp.driveupload/1", ".settings/x", ".project"),
+    ],
+)
+def test_files_that_other_programs_add_are_ignored(path: str) -> None:
+    assert checked_path(path) == ()
+
+
 @given(content=st.binary(max_size=300), kind=st.sampled_from([".zip", ".tar", ".tar.gz"]))
 def test_any_bytes_are_refused_with_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, kind: str

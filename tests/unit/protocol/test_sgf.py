@@ -62,7 +62,8 @@ def test_small_letters_of_names_do_not_count(text: str) -> None:
     ("text", "points"),
     [("7.5", 7.5), ("375", 7.5), ("750", 7.5), ("650", 6.5), ("325", 6.5), ("3.75", 7.5),
      ("7,5", 7.5), (" 6.50 ", 6.5), ("0", 0.0), ("-5.5", -5.5), ("", None), (" ", None),
-     ("+0.5", 0.5), (".5", 0.5), ("7.", 7.0)],
+     ("+0.5", 0.5), (".5", 0.5), ("7.", 7.0), ("7\u00bd", 7.5), ("\u00bd", 0.5),
+     ("5.5 points", 5.5), ("375pts.", 7.5), ("6.5 Moku", 6.5), ("?", None)],
 )  # fmt: skip
 def test_komi_is_read_as_servers_write_it(text: str, points: float | None) -> None:
     assert komi_of(text) == points

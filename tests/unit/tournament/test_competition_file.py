@@ -71,6 +71,7 @@ ROSTER = 'account,team,name\nAda,Reds,"L., Ada"\nBjörn,Reds,\n'
         b"sep=;\r\nname;account;team\r\nL., Ada;Ada;Reds\r\n;Bj\xc3\xb6rn;Reds\r\n",
         b'account,team,name,,\nAda,Reds,"L., Ada",,\nBj\xf6rn,Reds,,,\n',
         ROSTER.replace("L., Ada", "L: Ada").replace(",", "|").replace("L:", "L.,").encode(),
+        b'account;team;name\n="Ada";="Reds";"=""L., Ada"""\n="Bj\xf6rn";="Reds";\n',
         b';account;;team;name\r\n;Ada;;Reds;"L., Ada"\r\n;Bj\xf6rn;;Reds\r\n',
     ],
 )

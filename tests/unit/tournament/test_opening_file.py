@@ -236,7 +236,13 @@ LAX = [
 
 
 @pytest.mark.parametrize("moves", LAX)
-@pytest.mark.parametrize("result", ["*", "1-0", "1/2", "\u00bd-\u00bd", "1/2-1/2", ""])
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("*", "1-0", "1/2", "\u00bd-\u00bd", "1/2-1/2", ""),
+        *("0.5-0.5", "1\u20130", "1 - 0", "1/2 \u2212 1/2", "+:-", "resigns", "1-0 ff"),
+    ],
+)
 def test_moves_of_chess_are_read_as_other_programs_write_them(moves: str, result: str) -> None:
     text = f'[Event "x"]\n\n{moves} {result}\n\n[Event "y"]\n\n1. d4 d5 {result}\n'
     assert [each for _, each in read("o.pgn", text, "chess")] == ["e4 e5 Nf3 Nc6 Bb5 a6", "d4 d5"]
@@ -252,6 +258,7 @@ CASTLED = "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 O-O"
     [
         ("1. e4 e6 2. e5 d5 3. exd6 e.p. cxd6", EP),
         ("1. e4 e6 2. e5 d5 3. exd6e.p. cd", EP),
+        ("1. e4 e6 2. e5 d5 3. exd6 dis. ch. cd", EP),
         ("1. e4 e6 2. e5 d5 3. ed ep c7:d6", EP),
         ("1. e4, e6 2. e5 d5 3. exd6/ep cxd6 1:0", EP),
         ("1. e4 e6 2. e5 d5 3. exd6 e. p. \u2013 c7xd6", EP),
@@ -284,6 +291,8 @@ START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
         ('[Variant "Standard"]', "d4 d5 c4"),
         ('[Variant "From Position"]', "d4 d5 c4"),
         ('[Site "The "Big" one"]', "d4 d5 c4"),
+        ('[Variant "?"]\n[FEN "?"]', "d4 d5 c4"),
+        ('[FEN "startpos"]', "d4 d5 c4"),
         ('[Variant "Atomic"]', "error: a match of Atomic, and the openings are for chess"),
         ('[FEN "4k3/8/8/8/8/8/4P3/4K2R w - 0 1"]', "error: chess: cannot read the position"),
         ('[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]', "error: chess: cannot read the position"),
@@ -326,6 +335,14 @@ def test_a_capture_of_draughts_is_one_move(moves: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "moves", ["1. 33 - 28 19 - 23", "1. 3328 1923 *", "1. 33.28 *", "33 28 19 23 1-1"]
+)
+def test_numbers_alone_are_not_taken_for_a_match_without_moves(moves: str) -> None:
+    ((_, told),) = read("o.pdn", f'[GameType "20"]\n\n{moves}\n', "draughts")
+    assert "is no move, and no other is given" in told
+
+
+@pytest.mark.parametrize(
     ("game", "type_", "told"),
     [
         ("draughts", "20", "32-28"),
@@ -345,6 +362,8 @@ def test_a_match_of_another_kind_of_draughts_is_an_error(game: str, type_: str, 
     ("text", "game", "told"),
     [
         ("(;SZ[9];B[];W[];B[ee])", "go(size=9)", "move 3: B[ee] is not legal: the game is over"),
+        ("(;SZ[11];R[c4];B[d5])", "hex", "R[c4] is no move: write B and W"),
+        ("(;SZ[11];B[d5];blue[c4])", "hex", "BLUE[c4] is no move: write B and W"),
         ("(;SZ[11];B[b2];W[SWAP])", "hex", "move 2: W[SWAP]: hex has no swap; Hex has one with"),
     ],
 )
@@ -361,6 +380,8 @@ GGF = f"{'-' * 27}O*{'-' * 6}*O{'-' * 27}"
     ("game", "text", "names"),
     [
         ("othello", "F5D6C3", "f5 d6 c3"),
+        ("chess", "position startpos moves e2e4 e7e5", "e4 e5"),
+        ("chess", "startpos moves e2e4 e7e5", "e4 e5"),
         ("othello", "f5d6c3\n", "f5 d6 c3"),
         ("othello", "1. F5 2. d6 3. c3", "f5 d6 c3"),
         ("othello", '"f5d6c3"', "f5 d6 c3"),

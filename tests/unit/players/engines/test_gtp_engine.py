@@ -154,6 +154,8 @@ def test_a_file_that_cannot_be_loaded_changes_nothing(
         ("(;FF[4]SZ[9]KM[0]AB[ee];W[cc])", "0"),
         ("(;FF[1]VW[]SZ[9]KM[];B[ee];W[cc];B[])", "6.5"),
         ("(;SZ[9:9]KM[7,5];B[ee];W[cc];B[tt])", "7.5"),
+        ("(;GM[1]SZ[9x9]KM[7\u00bd];B[ee];W[cc];B[Pass];W[resign])", "7.5"),
+        ("(;GM[1]SZ[9]KM[5.5 points];B[ee];W[cc])", "5.5"),
         ("(;game[1]size[9]komi[5.5];BLACK[ee];white[cc])", "5.5"),
     ],
 )
