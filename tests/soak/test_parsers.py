@@ -1224,8 +1224,7 @@ _OTHERS = {
     "laboratory.journal laboratory.queue laboratory.queue_site laboratory.trial "
     "players.analyst.puzzles players.comparison.openings_command protocol.tournament_spec "
     "server.app server.core.accounts server.model.records server.net.push_sender "
-    "server.net.site_processes server.organizer.commands.read server.organizer.commands.run "
-    "server.organizer.hosted "
+    "server.organizer.commands.read server.organizer.commands.run "
     "server.storage.database server.storage.ipc server.storage.queries server.tournament.ledger "
     "server.web.match_data",
     "it is a file of the package": "agents.solved_positions players.best ratings.book",
