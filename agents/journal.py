@@ -129,7 +129,7 @@ class BenchmarkJournal:
     @property
     def committed(self) -> float:
         """The cost with that of all requests that have no answer."""
-        return self.cost + sum(each.cost for each in self.unanswered.values())
+        return self.cost + sum(each.cost for each in list(self.unanswered.values()))
 
     def add(self, record: Record) -> None:
         """Add a record; an answer survives a power cut, too, with all records before it."""

@@ -74,7 +74,7 @@ def checked(order: CheckFile) -> TournamentDraft:
         spec = replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))
     return TournamentDraft(
         toml=text,
-        values=msgspec.to_builtins(values),
+        values=_sendable(values),
         faults=_listed(faults),
         spec=None if faults.found else spec,
     )
@@ -88,6 +88,18 @@ def _start_players(spec: TournamentSpec, faults: Faults) -> None:
     for place, each in enumerate(spec.entrants):
         if fault := wrong.get(each.player or ""):
             faults.add(("entrants", place, "player"), f"player: {fault}")
+
+
+def _sendable(value: Any) -> Any:
+    """Return values of TOML as those of a message, whose whole numbers have at most 64 bits."""
+    match value:
+        case dict():
+            return {key: _sendable(each) for key, each in value.items()}
+        case list():
+            return [_sendable(each) for each in value]
+        case int() if not -(2**63) <= value < 2**63:
+            return str(value)
+    return msgspec.to_builtins(value)
 
 
 def _listed(faults: Faults) -> tuple[TournamentFault, ...]:

@@ -102,6 +102,8 @@ def test_what_the_server_does_not_host_is_refused(tmp_path: Path) -> None:
         assert faults["entrants.2.player"]["line"] == bad.count("\n")
         assert "spec" not in draft
         assert boss.ask("check_tournament", toml="name = ")["faults"][0]["line"] == 1
+        large = boss.ask("check_tournament", toml=f"rounds = 1{'0' * 30}")
+        assert ["rounds"] in [each["path"] for each in large["faults"]]
         assert boss.ask("check_tournament", values={"name": 3})["faults"][0]["path"] == ["name"]
         entrants = [{"name": "Ann", "version": ""}, {"name": "Bob", "version": ""}]
         good = {"name": "x", "games": ["nim"], "format": "match", "entrants": entrants}
