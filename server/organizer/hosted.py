@@ -36,7 +36,7 @@ from playout.server.organizer.runner import Runner, RunRequest
 from playout.server.organizer.supervisor import starter
 from playout.server.runtime import process
 from playout.server.tournament import spec_parser
-from playout.server.tournament.spec_validation import NOT_HOSTED, hosted_faults
+from playout.server.tournament.spec_validation import MOST_HOSTED, NOT_HOSTED, hosted_faults
 
 _HOST = "127.0.0.1"
 #: Seconds to keep trying to reach the server, which has started this process.
@@ -71,7 +71,8 @@ def checked(order: CheckFile) -> TournamentDraft:
     if not faults.found:
         _start_players(spec, faults)
     if not faults.found:
-        spec = replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))
+        usual = min(estimate.concurrency(spec), MOST_HOSTED)
+        spec = replace(spec, concurrency=spec.concurrency or usual)
     return TournamentDraft(
         toml=text,
         values=_sendable(values),

@@ -226,8 +226,13 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
     require_axe()
     assert accessibility_faults(page) == []
 
-    # A file is uploaded in its place, as it would be downloaded.
+    # A text that is no TOML stays, and so does the form; a file is uploaded in its place.
     text = page.locator("#toml").input_value().replace("Friday", "Monday")
+    page.locator("#toml").fill("name = ")
+    page.get_by_role("button", name="Check this file").click()
+    expect(page.locator("#error")).to_contain_text("Line 1")
+    expect(page.locator("#toml")).to_have_value("name = ")
+    expect(form.get_by_label("name").first).to_have_value("Friday")
     page.locator("#upload").set_input_files(
         {"name": "monday.toml", "mimeType": "text/plain", "buffer": text.encode()}
     )

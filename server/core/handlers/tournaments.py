@@ -202,7 +202,7 @@ class Tournaments:
         def change(spec: TournamentSpec, now: float) -> None:
             if _changed(tournament, request) != spec:
                 raise Refused(Code.INVALID, "the tournament has changed meanwhile: try again")
-            if tournament.hosted:
+            if tournament.hosted and request.entrant:
                 self._hosting.add_accounts(spec, now)
             self._change(tournament, spec, request, now)
             if session.connection is not None:

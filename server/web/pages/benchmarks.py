@@ -1,7 +1,8 @@
 """`/benchmarks/NAME`: the report of `playout-agents` in a folder that the operator names.
 
-The report has the answers of language models, escaped, and its own policy: no script, no other
-file. While the benchmark runs, the program writes it again, and the page loads itself again.
+The report has the answers of language models, escaped, and its own policy: styles within it count,
+and a script within it does not run. While the benchmark runs, the program writes it again, and the
+page loads itself again.
 """
 
 from __future__ import annotations

@@ -140,9 +140,9 @@ async function check(request) {
   changed();
   try {
     const draft = await connection.request({ type: "check_tournament", ...request });
-    fill(draft.values);
-    find("toml").value = draft.toml;
-    offerDownload(draft.toml);
+    if (Object.keys(draft.values).length) fill(draft.values); // a text that is no TOML has none
+    if (request.values) find("toml").value = draft.toml;
+    offerDownload(find("toml").value);
     const faults = draft.faults ?? [];
     faults.forEach(showFault);
     spec = draft.spec ?? null;

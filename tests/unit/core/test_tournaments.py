@@ -862,6 +862,10 @@ def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
     bot.ask(Join(tournament=tournament), Ok)
     stranger = harness.connect()
     assert stranger.ask(hello_of("Ann", token=entrant_token("guess", "Ann")), Error)
+    again = restarted(harness, bots=0)
+    message = ChangeTournament(id=1, tournament=tournament, paused=True)
+    administrator(again, "Yan").ask(message, Ok)
+    assert again.organizers == []
     harness.do(harness.hub.organizer_ended(tournament, "it was killed", harness.now))
     harness.wait(RESTART_S)
     assert len(harness.organizers) == 2
