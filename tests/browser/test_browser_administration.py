@@ -245,19 +245,19 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
     expect(page.get_by_role("button", name="Continue")).to_be_visible()
     assert accessibility_faults(page) == []
     page.get_by_label("Place").select_option("Zoe")
-    page.locator("#new-name").fill("Eve")
+    page.locator("#new-name").fill("Joan")
     page.get_by_label("Bot", exact=True).select_option("random")
     page.get_by_role("button", name="Enter", exact=True).click()
-    expect(page.get_by_label("Place")).to_contain_text("in place of Eve")
+    expect(page.get_by_label("Place")).to_contain_text("in place of Joan")
     page.get_by_role("button", name="Add a round").click()
     page.get_by_role("button", name="Continue").click()
     expect(page.locator("[data-over='yes']")).to_be_visible()
     expect(page.locator("#tables")).to_contain_text("Round 3")
     table = page.request.get(f"{page.url}?part=csv").text()
-    assert {"Ann", "Bob", "Eve"} <= set(re.findall(r"[A-Z][a-z]+", table))
+    assert {"Ann", "Bob", "Joan"} <= set(re.findall(r"[A-Z][a-z]+", table))
     file = tomllib.loads(page.request.get(f"{page.url}?part=toml").text())
     assert file["rounds"] == 3
-    assert file["entrants"][2]["name"] == "Eve"
+    assert file["entrants"][2]["name"] == "Joan"
     assert people.faults == []
 
 
