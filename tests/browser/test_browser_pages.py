@@ -179,11 +179,15 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "matches": "/matches",
         "players": "/players?game=connect_four",
         "everybody": "/players",
+        "over_games": "/players?list=over_games",
+        "clocks": "/players?game=connect_four&clocks=fast",
         "player": "/players/uct",
         "tournaments": "/tournaments",
         "tournament": f"/tournaments/{held['autumn cup']}",
         "sequential_test": f"/tournaments/{held['is it stronger?']}",
         "knockout": f"/tournaments/{held['winter knockout']}",
+        "live": "/tournaments/hostile/live",
+        "big_screen": "/tournaments/hostile/live?screen",
         "interrupted": "/tournaments/hostile",
         "benchmark": "/benchmarks/benchmark",
         "ladders": "/ladders",
@@ -224,10 +228,10 @@ def of_each_look() -> list[str]:
 
 
 NAMES = (
-    "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
-    "games", "rules", "analysis", "analysis_of_match", "embed", "seek", "admin", "organize",
-    "invite", "benchmark", "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
+    "lobby", "matches", "players", "everybody", "over_games", "clocks", "player", "tournaments",
+    "tournament", "sequential_test", "knockout", "interrupted", "live", "big_screen", "ladders",
+    "ladder", "puzzles", "puzzle", "games", "rules", "analysis", "analysis_of_match", "embed",
+    "seek", "admin", "organize", "invite", "benchmark", "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
 )  # fmt: skip
 
 
@@ -262,7 +266,7 @@ def test_a_page_is_accessible(
         page.set_viewport_size({"width": width, "height": height})
         if width == SCREENS[0][0] or scale.slow:  # otherwise the window becomes narrow
             page.goto(paths[name])
-        if name not in ("embed", "benchmark"):  # which have no header
+        if name not in ("embed", "benchmark", "big_screen"):  # which have no header
             expect(page.locator("#identity")).not_to_be_empty()
         if name == "lobby":
             see_the_boards(page)
