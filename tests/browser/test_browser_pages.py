@@ -231,7 +231,8 @@ NAMES = (
     "lobby", "matches", "players", "everybody", "over_games", "clocks", "player", "tournaments",
     "tournament", "sequential_test", "knockout", "interrupted", "live", "big_screen", "ladders",
     "ladder", "puzzles", "puzzle", "games", "rules", "analysis", "analysis_of_match", "embed",
-    "seek", "admin", "organize", "invite", "benchmark", "not_found", "rolls", *(f"match_{game}" for game in of_each_look()),
+    "seek", "admin", "organize", "invite", "benchmark", "not_found", "rolls",
+    *(f"match_{game}" for game in of_each_look()),
 )  # fmt: skip
 
 
