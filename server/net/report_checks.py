@@ -15,7 +15,13 @@ from playout.server.core.effects import CheckReport
 from playout.server.core.handlers.reports import CheckedReport
 from playout.server.model.records import Record
 from playout.server.storage.queries import Reader
-from playout.server.tournament.reported import BadReport, read_matches, read_whole, reported_id
+from playout.server.tournament.reported import (
+    AHEAD_S,
+    BadReport,
+    read_matches,
+    read_whole,
+    reported_id,
+)
 
 _log = Logger(namespace="server")
 
@@ -56,7 +62,7 @@ class ReportChecks:
 def checked(reader: Reader, order: CheckReport) -> CheckedReport:
     """Return the result of a check. Raises BadReport."""
     request, account = order.request, order.account
-    if request.at > order.now + 300:
+    if request.at > order.now + AHEAD_S:
         raise BadReport("the tournament starts in the future")
     to = reported_id(account, request.tournament, request.at)
     count, over = reader.reported_matches(to)

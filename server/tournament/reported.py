@@ -37,7 +37,7 @@ MOST_BYTES, MOST_MATCHES = 2**19, 100
 #: Maximum number of pairs of a tournament.
 MOST_PAIRS = 50_000
 #: The seconds by which the clock of a reporter may be ahead.
-_AHEAD_S = 300.0
+AHEAD_S = 300.0
 
 
 class BadReport(ValueError):
@@ -122,7 +122,7 @@ def _fault(stored: StoredMatch, tournament: str, now: float) -> str | None:
         return f"expected a match of the tournament {tournament}"
     if ended is None:
         return "it has not ended"
-    if not started.at <= ended.at <= now + _AHEAD_S:
+    if not started.at <= ended.at <= now + AHEAD_S:
         return "expected an end after its start, and not in the future"
     try:
         parse_slot(started.fixture or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import APIResponse, Page, Route, WebSocketRoute, expect
 
+from support.accessibility import accessibility_faults, require_axe
 from support.browser import (
     BrowserSite,
     BrowserUsers,
@@ -19,6 +21,7 @@ from support.browser import (
     moves_on,
     result_in,
     running_site,
+    tab_to,
 )
 from support.given_accounts import accounts_in
 from support.raw_client import RawClient
@@ -347,6 +350,104 @@ def test_the_page_of_a_tournament_changes_without_being_asked(
         expect(progress).to_contain_text("Bob")
         expect(progress).to_contain_text("ended")
         expect(tables).to_contain_text("2 matches")
+
+
+BOARD = "mnk(m=7,n=7,k=7)"
+MOVES = (24, 0, 23, 1, 22, 2, 16, 3, 9, 4, 46, 12)
+
+
+@contextmanager
+def two_at_once(site: BrowserSite, tokens: dict[str, str], **spec: object) -> Iterator[LiveMatches]:
+    """A tournament of Ada and Bob, who play two matches at once, each with two sessions."""
+    with ExitStack() as stack:
+        zoe, *players = (stack.enter_context(RawClient(*where(site))) for _ in range(5))
+        zoe.hello("Zoe", token=tokens["Zoe"])
+        given = SPEC | {"games": [BOARD], "clock": "600+1", "openings": {}} | spec
+        tournament = zoe.ask("create_tournament", spec=given)["tournament"]
+        yield LiveMatches(tournament, players, tokens)
+
+
+class LiveMatches:
+    """The matches of a tournament, and moves in the first one."""
+
+    def __init__(self, tournament: str, players: list[RawClient], tokens: dict[str, str]) -> None:
+        self.tournament = tournament
+        self._players = players
+        self._tokens = tokens
+        self._seats: dict[str, dict[int, RawClient]] = {}
+        self.match = ""
+
+    def begin(self) -> None:
+        """Join with all sessions, and wait until all play."""
+        for name, player in zip(("Ada", "Bob", "Ada", "Bob"), self._players, strict=True):
+            player.hello(name, token=self._tokens[name])
+            player.say("join", tournament=self.tournament)
+        started = [(player, player.hear_until("started")) for player in self._players]
+        for player, event in started:
+            self._seats.setdefault(event["match"], {})[event["seat"]] = player
+        self.match = min(self._seats)
+
+    def play(self) -> None:
+        """Make all moves, each with an analysis."""
+        for ply, action in enumerate(MOVES):
+            info = {"win_rate": 0.6, "depth": ply + 3, "seconds": 1.5, "pv": [action, 48]}
+            move = {"match": self.match, "ply": ply, "action": action, "info": info}
+            assert self._seats[self.match][1 + ply % 2].ask("move", **move)["type"] == "update"
+
+    def resign(self) -> None:
+        """End both matches, that with the moves at last: it stays on the page."""
+        for match in sorted(self._seats, reverse=True):
+            self._seats[match][1].ask("resign", match=match)
+
+
+def test_a_tournament_is_watched_live_on_its_page_on_a_screen_and_in_a_frame(
+    people: BrowserUsers, site: BrowserSite, other_site: str, tokens: dict[str, str]
+) -> None:
+    require_axe()
+    with two_at_once(site, tokens, delay=2) as matches:
+        address = f"/tournaments/{matches.tournament}/live"
+        page = people.come()
+        page.goto(address)
+        board, small = page.locator("#board"), page.locator("#running li:visible")
+        expect(page.locator("#large-title")).to_have_text("No match is being played at the moment.")
+        expect(page.locator(".upcoming li")).to_have_count(2)
+        matches.begin()
+        expect(small).to_have_count(1)
+        page.goto(f"{address}?match={matches.match}")
+        expect(board.locator(".board")).to_be_visible()
+        matches.play()
+        expect(board.locator(".layer.pieces > g")).to_have_count(len(MOVES) - 2)
+        expect(page.locator("#curve-rate .of-1")).to_have_text("60.0 %")
+        expect(page.locator("#curve-depth .of-2")).to_have_text("4")
+        expect(page.locator("#line-1")).to_contain_text("g7")
+        assert accessibility_faults(page) == []
+
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert accessibility_faults(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        tab_to(page, small.locator("a").element_handle())
+        page.keyboard.press("Enter")
+        expect(page.locator("#board .layer.pieces > g")).to_have_count(0)
+
+        page.goto(f"{address}?screen")
+        expect(board.locator(".board")).to_be_visible()
+        expect(page.locator("button, nav, select")).to_have_count(0)
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".is-standings")).to_be_visible()
+        expect(board).to_be_hidden()
+
+        framed = f"{site.address}/embed/tournaments/{matches.tournament}"
+        other = people.come(f"http://localhost:{other_site}/?frame={framed}")
+        frame = other.frame_locator("iframe")
+        expect(frame.locator("#board .board")).to_be_visible()
+        usual = page.request.get(f"{site.address}{address}").headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in usual
+        page.goto(f"{address}?match={matches.match}")
+        expect(board.locator(".board")).to_be_visible()
+        matches.resign()
+        expect(page.locator("#result")).to_contain_text("resigned")
+        expect(board.locator(".layer.pieces > g")).to_have_count(len(MOVES))
 
 
 class FramingPage(BaseHTTPRequestHandler):

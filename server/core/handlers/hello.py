@@ -205,9 +205,7 @@ class Greeting:
             renews = request.renew_token and is_own
             return owner, self._renewed_token(owner, origin.now) if renews else None
         self.require_free(name, origin.now)
-        if skeleton(name) in self._context.policy.reserved:
-            text = f"{name!r} is, or looks like, a name of a competition of this server"
-            raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
+        self.require_unreserved(name)
         registration = self._context.policy.registration
         if request.guest or request.role == "spectator":
             if registration == "closed":
@@ -252,6 +250,12 @@ class Greeting:
     def _left_s(self, account: Account, now: float, login: DeviceLogin | None = None) -> float:
         days = self._context.policy.token_days
         return token_left_s(account, days, now + self._context.epoch, login)
+
+    def require_unreserved(self, name: str) -> None:
+        """Raise Refused if a name is, or looks like, one that a competition uses."""
+        if skeleton(name) in self._context.policy.reserved:
+            text = f"{name!r} is, or looks like, a name of a competition of this server"
+            raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
 
     def require_free(self, name: str, now: float) -> None:
         """Raise Refused if the name, or one that looks like it, is in use."""

@@ -75,9 +75,7 @@ class Hosting:
         new = [each for each in started if not self._has_account(each, now)]
         for each in new:
             self._greeting.require_free(each.name, now)
-            if skeleton(each.name) in self._context.policy.reserved:
-                text = f"{each.name!r} is, or looks like, a name of a competition of this server"
-                raise Refused(Code.NAME_TAKEN, text)
+            self._greeting.require_unreserved(each.name)
         for each in new:
             at, key = now + self._context.epoch, f"{_ENTRANT}{digest(skeleton(each.name))[:12]}"
             account = Account(id=key, name=each.name, digest="", created_at=at)

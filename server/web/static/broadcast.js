@@ -22,18 +22,28 @@ const isScreen = layout === "screen";
 const connection = new ServerConnection({ onEvent: receive, onState: showConnectionStatus });
 const news = new TournamentNews(connection, tournament, refresh);
 const boards = new RunningBoards(connection);
-const large = new LargeMatch((id) => document.getElementById(id), live, connection, () => setTimeout(choose, ENDED_MS));
+const large = new LargeMatch((id) => document.getElementById(id), live, connection, ended);
 const running = new RefreshedSection("running", choose);
 const standings = new RefreshedSection("standings");
 /** The match that a person has chosen, "" for none. */
 let chosen = new URLSearchParams(location.search).get("match") ?? "";
 let turning = null;
+/** Whether the end of the large match is being shown, so that only a person goes on to another one. */
+let isEnding = false;
 
 function receive(event) {
   news.receive(event);
   if (event.type === "welcome") choose();
   large.receive(event);
   boards.receive(event);
+}
+
+function ended() {
+  isEnding = true;
+  setTimeout(() => {
+    isEnding = false;
+    choose();
+  }, ENDED_MS);
 }
 
 function refresh() {
@@ -52,7 +62,7 @@ function choose() {
   const matches = items().map(({ dataset }) => dataset.running);
   const wanted = [chosen, large.isOver ? "" : large.match].find((each) => matches.includes(each));
   const next = wanted ?? matches.find((each) => each !== large.match);
-  const shown = next ?? large.match;
+  const shown = (isEnding ? null : next) ?? large.match;
   for (const item of items()) {
     item.hidden = item.dataset.running === shown;
     if (item.hidden) delete item.dataset.match;
@@ -70,6 +80,7 @@ running.element.addEventListener("click", (event) => {
   if (!item || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   chosen = item.dataset.running;
+  isEnding = false;
   choose();
   live.querySelector("#large-title").focus();
 });
@@ -84,6 +95,7 @@ function turn(step) {
   live.dataset.shows = next === "tables" ? "tables" : "match";
   if (next === "tables") return;
   chosen = next;
+  isEnding = false;
   choose();
 }
 
@@ -95,9 +107,11 @@ if (isScreen) {
   start();
   document.addEventListener("keydown", ({ key }) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (!step && key !== " ") return;
+    const wasTurning = turning !== null;
     clearInterval(turning);
+    turning = null;
     if (step) turn(step);
-    if (key === " " && turning !== null) turning = null;
-    else start();
+    if (wasTurning === Boolean(step)) start(); // a step starts the 20 seconds again, but ends no pause
   });
 }

@@ -274,7 +274,7 @@ export class MatchRecord {
     const series = [[], [], judged.sort((one, other) => one.ply - other.ply)];
     this.positions.forEach(({ player, info }, ply) => {
       const rate = info && rateOf(info);
-      if (rate === null || rate === undefined) return;
+      if (!player || rate === null || rate === undefined) return; // the player may not be known yet
       series[player - 1].push({ ply, rate: player === 1 ? rate : 1 - rate });
     });
     return series;
