@@ -46,7 +46,7 @@ class SolvedPosition:
 
 
 class SolvedEntry(NamedTuple):
-    """A position as it is stored: the first state, empty for that of a match, and the moves.
+    """A stored position: the state it begins with and the moves; an empty state is the game's own.
 
     `signs` has +, = or - for the value of each legal action, see `SolvedPosition`.
     """

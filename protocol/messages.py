@@ -701,7 +701,7 @@ class CheckTournament(Request, frozen=True, kw_only=True):
 class CreateTournament(Request, frozen=True, kw_only=True):
     """Begin a tournament, and watch it.
 
-    `hosted`: the server starts the entrants with a `player`, which must be those of its bots.
+    `hosted`: the server starts the entrants with a `player`, each a player of one of its bots.
     """
 
     sent_by: ClassVar = SESSIONS
@@ -1234,7 +1234,7 @@ class Tournament(Event, frozen=True, kw_only=True):
 class TournamentFault(Struct, frozen=True, omit_defaults=True):
     """A fault of a tournament: `path` leads to the value by keys and places, from 0, in lists.
 
-    `line` is that of the file, from 1.
+    `line` is the line of the file, from 1.
     """
 
     path: tuple[str | int, ...]

@@ -1,7 +1,8 @@
 """The leaderboards of a game: ratings of all players of a server, from all its rated matches.
 
-A leaderboard has a scale: all matches of the server (`ALL_CLOCKS`), those of a class of clocks, or
-those that an account has reported, which were played elsewhere and count on no other scale.
+A leaderboard has a scale: all matches of the server (`ALL_CLOCKS`), the matches of a class of
+clocks, or the matches that an account has reported, which were played elsewhere and count on no
+other scale.
 
 A player that took part in tournaments or was on a ladder with several versions has a rating for
 each version, and so has a bot of the server that was offered with several player specifications.
@@ -161,7 +162,7 @@ class OverallEntry(Struct, frozen=True, kw_only=True):
 
 
 def over_games(boards: Iterable[Leaderboard]) -> list[OverallEntry]:
-    """Return the players of some games; those of the most games first, and then the best first.
+    """Return the players of some games, sorted by number of games and then by rating.
 
     Means over other games are not comparable, as each game has a scale of its own.
     """
@@ -245,7 +246,7 @@ class RatingBook:
         return self._known.leaderboard(self.game, ALL_CLOCKS, CLOCK_CLASSES)
 
     def leaderboards(self) -> Iterator[Leaderboard]:
-        """Yield that of all matches so far, then those of the other scales that have matches."""
+        """Yield the leaderboard of all matches, then of each other scale that has matches."""
         known = self._known
         yield (all_ := known.leaderboard(self.game, ALL_CLOCKS, CLOCK_CLASSES))
         for scale in sorted(self._scales):

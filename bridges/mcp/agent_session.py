@@ -293,7 +293,7 @@ class AgentSession:
     def disconnected(self, reason: str) -> None:
         """Let pending requests fail; the connection is being made again."""
         self.welcome = None
-        self._analyses.clear()  # the server ends those of a lost connection
+        self._analyses.clear()  # the server ends them with the connection
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(AgentError("The connection was lost; call state."))

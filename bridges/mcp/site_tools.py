@@ -138,8 +138,8 @@ class SiteTools:
         versions: Annotated[
             dict[str, dict[str, str]],
             Field(
-                description="The bots by name, each as the text of its files by path; that of the "
-                "base is base"
+                description="The text of each file, by path, of each bot, by name; the base has "
+                "the name base"
             ),
         ],
         games: Annotated[
