@@ -392,12 +392,16 @@ class Database:
     # Accounts.
 
     def accounts(self, since: int = -1) -> tuple[list[Account], int]:
-        """Return the accounts changed after a revision, sorted by name, and the last revision."""
+        """Return the accounts changed after a revision, sorted by name, and the last revision.
+
+        The revision of accounts that no operator has changed is 0, also when there is none yet:
+        otherwise those that a server adds later would count as changed by an operator.
+        """
         chosen = sa.select(accounts).where(accounts.c.revision > since)
         with self._engine.connect() as connection:
             rows = connection.execute(chosen.order_by(accounts.c.name)).all()
         return [record_of(Account, row) for row in rows], max(
-            [since, *(row.revision for row in rows)]
+            [since, 0, *(row.revision for row in rows)]
         )
 
     def put_account(self, account: Account) -> None:

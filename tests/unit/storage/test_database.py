@@ -45,7 +45,7 @@ from playout.server.model.records import (
     secrets_change,
     stored_analysis,
 )
-from playout.server.storage import Database, StorageError, engine
+from playout.server.storage import Database, StorageError, engine, storage_process
 from playout.server.storage.engine import UnstorableError, without_power_cuts
 from playout.server.storage.ipc import (
     AccountChanged,
@@ -729,6 +729,22 @@ def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
         return told.changed
 
     assert wait_until(changed, "the changed account") == [ADA]
+
+
+def test_an_account_that_the_server_has_added_is_not_reported_to_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier state of it would replace what the server has changed meanwhile."""
+    monkeypatch.setattr(storage_process, "POLL_S", 0.0)
+    told = Told()
+    writer = Writer(database, told, database.accounts()[1])
+    writer.write([(1, ADA)])
+    writer.poll_accounts()
+    assert told.changed == []
+    bob = structs.replace(ADA, id="b", name="Bob")
+    database.put_account(bob)
+    writer.poll_accounts()
+    assert told.changed == [bob]
 
 
 #: Records that no database can hold, though some of them pass the checks of one.
