@@ -13,6 +13,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ElementHandle,
+    Locator,
     Page,
     Request,
     Response,
@@ -283,8 +284,8 @@ def resign_by_keyboard(page: Page) -> None:
     page.locator(OVER).wait_for()
 
 
-def tab_to(page: Page, target: ElementHandle, most: int = 200) -> None:
-    """Press Tab until an element has the focus."""
+def tab_to(page: Page, target: ElementHandle | Locator, most: int = 200) -> None:
+    """Press Tab until an element has the focus; one that the page may replace is a locator."""
     for _ in range(most):
         if target.evaluate(IS_FOCUSED):
             return
