@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocket, WebSocketRoute, expect
 
 from playout import games
+from playout.games import Position
 from playout.players.evaluations.files import shipped
 from playout.protocol.messages import Reason
+from playout.server.core.view import legal_moves_of, position_view_of
 from support import scale
 from support.browser import (
+    ANSWERS,
     MOVES,
     OVER,
     PICTURES,
@@ -356,6 +359,65 @@ def drag_by_finger(page: Page, cell: int, to: int) -> None:
         touched = [{"x": at[0], "y": at[1]} for at in points]
         devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
     devtools.detach()
+
+
+PICKED = "#board .cell[aria-label*='picked']"
+CELLS = "cells => cells.map((cell) => Number(cell.dataset.cell))"
+#: The moves in the list as text; a move of several steps is one that grows.
+LISTED = "[...document.querySelectorAll('.move')].map((move) => move.textContent).join()"
+#: Has a drag played a move or a step of one, or picked its target, or is a question open?
+IS_DROPPED = f"""([listed, answers, over, picked]) => {LISTED} !== listed
+    || [answers, over].some((each) => document.querySelector(each)?.checkVisibility())
+    || document.querySelectorAll(picked).length > 1"""
+
+
+def is_dragged(game: str) -> bool:
+    """Return whether a move of a random match begins with a piece and has a further cell."""
+    position, draw = Position(games.load(small(game))), random.Random(1)
+    while not position.winner:
+        cells = position_view_of(position).cells
+        moves = legal_moves_of(position)
+        if any(len(move.cells) > 1 and cells[move.cells[0]] for move in moves):
+            return True
+        position = position.play(draw.choice(position.legal_actions))
+    return False
+
+
+def drag_on(page: Page, draw: random.Random, by: Callable[[Page, int, int], None]) -> int:
+    """Drag pieces until the match is over, and click what cannot be dragged; return the drags."""
+    drags = 0
+    while my_turn(page):
+        grips = page.locator("#board .cell.grip").evaluate_all(CELLS)
+        if not grips or page.locator(f"{PICKED}, {ANSWERS}").count():
+            play_on(page, draw, 1)
+            continue
+        listed = page.evaluate(LISTED)
+        cell = draw.choice(grips)
+        page.locator(f"#board [data-cell='{cell}']").click()
+        targets = page.locator("#board .cell.target").evaluate_all(CELLS)
+        page.locator(f"#board [data-cell='{cell}']").click()  # puts the piece back
+        by(page, cell, draw.choice([each for each in targets if each != cell]))
+        page.wait_for_function(IS_DROPPED, arg=[listed, ANSWERS, OVER, PICKED])
+        drags += 1
+    return drags
+
+
+@pytest.mark.skipif(not scale.slow, reason="it takes minutes: --slow")
+@pytest.mark.parametrize("seat", ["first", "second"])
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("game", [game for game in GAMES if scale.slow and is_dragged(game)])
+def test_a_whole_match_is_played_by_drags(
+    people: BrowserUsers, site: BrowserSite, game: str, window: str, seat: str
+) -> None:
+    page = people.come(
+        viewport=WINDOWS[window], has_touch=window == "phone", reduced_motion="reduce"
+    )
+    match = start_match(page, game, seat, **SMALL.get(game, {}))
+    by = drag_by_finger if window == "phone" else drag
+    assert drag_on(page, random.Random(1), by) > 0
+    record = site.stored(match)
+    expect(page.locator("#status")).to_have_text(own_result_in(record))
+    assert moves_on(page) == moves_in(record)
 
 
 #: Squares of chess, by their cells.
