@@ -363,8 +363,9 @@ def drag_by_finger(page: Page, cell: int, to: int) -> None:
 
 PICKED = "#board .cell[aria-label*='picked']"
 CELLS = "cells => cells.map((cell) => Number(cell.dataset.cell))"
-#: The moves in the list as text; a move of several steps is one that grows.
-LISTED = "[...document.querySelectorAll('.move')].map((move) => move.textContent).join()"
+#: The moves in the list, and what is on the cells: a step of a move is drawn before it is listed.
+LISTED = """[...document.querySelectorAll(".move, #board .cell")].map((each) =>
+    (each.ariaLabel ?? each.textContent).replace(/, picked/, "")).join()"""
 #: Has a drag played a move or a step of one, or picked its target, or is a question open?
 IS_DROPPED = f"""([listed, answers, over, picked]) => {LISTED} !== listed
     || [answers, over].some((each) => document.querySelector(each)?.checkVisibility())
