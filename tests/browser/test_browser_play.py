@@ -268,6 +268,23 @@ def test_another_match_against_the_same_bot_is_one_click_away(people: BrowserUse
     assert len(moves_on(page)) == 1
 
 
+def test_a_match_that_ended_while_its_page_was_loaded_can_be_played_again(
+    people: BrowserUsers,
+) -> None:
+    ann, bob, match = meet(people)
+    arrive(bob)
+    held: list[Route] = []
+    bob.route("**/static/match.js", lambda route: held.append(route))
+    bob.goto("about:blank")
+    bob.goto(f"/matches/{match}", wait_until="commit")
+    wait_until(lambda: bob.evaluate("true") and held, "the request of the script")
+    ann.get_by_role("button", name="Abort").click()
+    expect(ann.locator("#status")).to_have_text("No result")
+    held.pop().continue_()
+    expect(bob.locator("#status")).to_have_text("No result")
+    expect(bob.get_by_role("button", name="Play again")).to_be_visible()
+
+
 def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: BrowserSite) -> None:
     (ann, anns_name), (bob, bobs_name) = people.guest(), people.guest()
     choose(ann, "tic_tac_toe", "A player")
@@ -403,7 +420,7 @@ def drag_on(page: Page, draw: random.Random, by: Callable[[Page, int, int], None
     return drags
 
 
-@pytest.mark.skipif(not scale.slow, reason="it takes minutes: --slow")
+@pytest.mark.timeout(3600 if scale.slow else 300)
 @pytest.mark.parametrize("seat", ["first", "second"])
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("game", [game for game in GAMES if scale.slow and is_dragged(game)])
