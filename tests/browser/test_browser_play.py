@@ -274,7 +274,11 @@ def test_a_match_that_ended_while_its_page_was_loaded_can_be_played_again(
     ann, bob, match = meet(people)
     arrive(bob)
     held: list[Route] = []
-    bob.route("**/static/match.js", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    bob.route("**/static/match.js", hold)
     bob.goto("about:blank")
     bob.goto(f"/matches/{match}", wait_until="commit")
     wait_until(lambda: bob.evaluate("true") and held, "the request of the script")
@@ -645,6 +649,10 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
         expect(banner).to_be_hidden()
         assert match_of(page) == match
         assert moves_on(page) == moves_in(record)
+        page.goto("/")
+        guest = page.locator("#people li", has_text=page.locator("#identity").inner_text())
+        expect(guest).to_contain_text("you")
+        expect(guest.get_by_text("bot", exact=True)).to_have_count(0)
         people.leave()
         assert people.faults == []
 
