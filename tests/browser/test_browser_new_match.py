@@ -430,7 +430,7 @@ def test_the_lobby_of_a_first_start_fills_with_games(chromium: Browser, tmp_path
         people = BrowserUsers(chromium, address)
         page = people.come()
         waiting, progress = page.locator(".skeleton"), page.get_by_role("progressbar")
-        expect(waiting.and_(page.locator("[data-game='nim']")).first).to_be_visible()
+        expect(page.locator(".skeleton[data-game='nim']").last).to_be_visible()
         expect(progress).to_have_attribute("max", "2")
         expect(page.locator("#new-games input[value='connect_four']")).to_be_attached()
         page.get_by_role("link", name="show them").click()

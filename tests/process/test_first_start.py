@@ -35,14 +35,12 @@ def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
     assert "Traceback" not in output
 
 
-def test_the_lobby_shows_what_is_compiled_and_the_processes_end_with_the_server(
+def test_the_lobby_shows_games_to_come_and_processes_end_with_the_server(
     tmp_path: Path,
 ) -> None:
     with first_start(tmp_path, ["nim"]) as (server, _, page):
         compiling = wait_until(lambda: children_of(server.pid), "the process that compiles")
-        with urlopen(
-            page
-        ) as answer:  # the game has its place, and the page says how many are ready
+        with urlopen(page) as answer:
             lobby = answer.read().decode()
         assert 'class="picture-of-game skeleton" data-game="nim"' in lobby
         assert '<progress id="to-come-progress" value="0" max="1"' in lobby

@@ -400,7 +400,7 @@ def test_a_client_leaving_before_the_first_move_frees_the_bot() -> None:
     harness = host(bots=1)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     ann.say(SUMMON)
-    bot = come(harness, the_bot(harness))
+    come(harness, the_bot(harness))
     assert bob.ask(SUMMON, Seeking)
     ann.hang_up()
     harness.wait(RETURN_S)
@@ -427,7 +427,7 @@ def test_a_match_waits_for_a_page_that_is_loaded_slowly(left: bool) -> None:
 
 def test_a_match_whose_page_does_not_come_has_no_result() -> None:
     harness = host()
-    ann, match = without_clock(harness, 0)
+    _, match = without_clock(harness, 0)
     harness.wait(harness.policy.reconnect_s - RELOAD_S)
     assert not harness.bots
     ended = only(harness.stored, MatchEnded)
