@@ -113,7 +113,14 @@ async def refusals(call: ToolCaller) -> None:
         assert "is not a path within the folder" in text
     assert "1 to 200 files" in await call.error("hand_in", competition="cup", files={})
     assert "no competition 'x'" in await call.error("competition", competition="x")
-    for tool in ("laboratory", "submit_candidate", "test_status", "stop_test", "read_log"):
+    for tool in (
+        "laboratory",
+        "submit_candidate",
+        "test_status",
+        "stop_test",
+        "losses",
+        "read_log",
+    ):
         given = (
             {"versions": {"base": {"bot.py": "x"}}} if tool == "submit_candidate" else {"test": 1}
         )
