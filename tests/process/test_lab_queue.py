@@ -129,10 +129,11 @@ async def an_agent_tests_a_bot(words: Sequence[str], before: int, home: Path) ->
         assert (await call("stop_test", test=told["test"]))["state"] == "stopped"
         assert "has no matches: it is stopped" in await call.error("losses", test=told["test"])
         crashed = await call("losses", test=before)
-        assert (crashed["version"], crashed["matches"]) == ("new", [])
+        assert crashed["version"].startswith("new ")
+        assert crashed["matches"] == []
         assert "by crash" in crashed["summary"]
         text = await call.error("losses", test=before, version="old")
-        assert "has no version 'old', but: base, new" in text
+        assert "has no version 'old', but: base " in text
         assert (await call("test_status", test=told["test"]))["reason"] == "by Eve"
         assert "has ended already" in await call.error("stop_test", test=told["test"])
         text = await call.error("submit_candidate", versions={"base": base}, games=["nim"])
