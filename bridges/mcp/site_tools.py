@@ -72,7 +72,7 @@ class SiteTools:
 
     async def rules(self, game: Game) -> Described:
         """Return the rules of a game, its parameters and its variants."""
-        return rules_of(game)
+        return await asyncio.to_thread(rules_of, game)  # it may be compiled
 
     async def analyse(
         self,
@@ -89,7 +89,7 @@ class SiteTools:
         if name not in found["players"] or found.get("result") is None:
             raise AgentError("Only positions of your own finished matches are analysed.")
         moves = [each["action"] for each in found["positions"] if "action" in each]
-        position = _position(found["game"], moves)
+        position = await asyncio.to_thread(_position, found["game"], moves)
         played = dict(enumerate(moves)).get(ply)
         if played is None:
             raise AgentError(f"ply must be from 0 to {len(moves) - 1}, not {ply}.")

@@ -252,7 +252,7 @@ def test_a_report_shows_what_strength_costs_and_the_costly_moves_of_lost_matches
 ) -> None:
     report, _ = play(journal, first, opponents=("minimax",))
     assert report.measures[0].lost
-    page = replace(report, search_s=0.05).html()
+    page = replace(report, search_s=20.0).html()
     assert "<h2>Elo by cost of a move</h2>" in page
     assert re.search(r"<p>move \d+, \w\d: win rate \d+% -&gt; 0%; better: \w\d</p>", page)
     assert "Elo by tokens of a move" not in page
