@@ -327,8 +327,12 @@ def _model(table: TomlTable, path: Path) -> ModelConfig:
 def _check(found: Benchmark, top: TomlTable) -> None:
     """Add a fault for names that are used twice, and for opponents that cannot play a game."""
     both = [*found.contestants, *found.anchors]
-    if min(len({x.name for x in both}), len({repr(x.definition) for x in both})) < len(both):
-        top.fault("two models, prompts or opponents are the same, or have the same name", "models")
+    for one, other in itertools.combinations(both, 2):
+        if one.name == other.name or one.definition == other.definition:
+            text = f"{one.name} and {other.name} are the same, or have the same name"
+            top.fault(f"{text}: list each model, prompt and opponent once", "models")
+    if len(found.models) == 1 and set(found.opponents) == {MODELS}:
+        top.fault("opponents: there is no other model, and no player", "opponents")
     if len(set(map(str, found.games))) < len(found.games):
         top.fault("games: a game is listed twice", "games")
         return

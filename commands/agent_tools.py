@@ -6,8 +6,9 @@ The package `mcp`, an extra, is imported when a server starts.
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from importlib.metadata import version
 from types import ModuleType
@@ -23,6 +24,11 @@ _CUTS = (400, 200, 100, 50, 25, 12, 6, 3, 1)
 #: may have.
 _TEXT, _KEYS = 100, 10
 
+#: Lines of a log in an answer, and their characters.
+LINES, _LINE = 30, 300
+
+#: An answer as a map for JSON.
+Described = dict[str, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -43,8 +49,8 @@ def imported(module: str) -> ModuleType:
         ) from error
 
 
-def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]]) -> Any:
-    """Return a server (`MCPServer`) with these tools.
+def tool_server(instructions: str, *owners: object) -> Any:
+    """Return a server (`MCPServer`) whose tools are the public coroutines of some objects.
 
     Their docstrings and the descriptions of their parameters are for the agent. An AgentError is
     the result of a tool that failed. Answers are `shortened`.
@@ -54,9 +60,16 @@ def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]
     server: MCPServer[Any] = MCPServer(
         "playout", instructions=instructions, version=version("playout"), log_level="WARNING"
     )
-    for tool in tools:
-        server.add_tool(_with_tool_errors(tool))
+    for owner in owners:
+        for name, member in vars(type(owner)).items():
+            if inspect.iscoroutinefunction(member) and not name.startswith("_"):
+                server.add_tool(_with_tool_errors(getattr(owner, name)))
     return server
+
+
+def last_lines(lines: Sequence[str], number: int = LINES) -> list[str]:
+    """Return the last lines of a log, shortened."""
+    return [each[:_LINE] for each in lines[-number:]]
 
 
 def shortened(answer: T) -> T:

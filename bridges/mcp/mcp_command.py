@@ -81,10 +81,9 @@ def command(
 ) -> None:
     """Let a language model play and write bots, through the Model Context Protocol (MCP).
 
-    The agent gets the tools list_games, new_match, legal_moves, play, state, offer, answer_offer,
-    resign, rules, analyse, puzzles, ladders, tournaments, competition, hand_in, submissions,
-    laboratory, submit_candidate, test_status, stop_test and read_log. When the program that runs it
-    closes the input, the bridge resigns running matches and ends.
+    The agent gets tools for matches, puzzles, ladders, tournaments, competitions and the
+    laboratory: docs/agents.md lists them. When the program that runs it closes the input, the
+    bridge resigns running matches and ends.
 
     With --http, agents send the token of the account in the header Authorization, after Bearer.
     """
