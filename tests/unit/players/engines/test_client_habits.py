@@ -245,8 +245,8 @@ def test_a_claim_without_a_move_is_shown(
 
 @pytest.mark.parametrize(
     "answer",
-    ["move e2e4", "My move is: e2e4", "My move is : e2e4", "My move is:e2e4", "1. ... e2e4", "1 ... e2e4", "move e4",
-     "offer draw\nmove e2e4", "move e2e4\n1/2-1/2 {Draw by repetition}",
+    ["move e2e4", "My move is: e2e4", "My move is : e2e4", "1. ... e2e4", "1 ... e2e4", "move e4",
+     "My move is:e2e4", "offer draw\nmove e2e4", "move e2e4\n1/2-1/2 {Draw by repetition}",
      "tellics hello\nmove e2e4", "Move ordering : 99%\nmove e2e4"],
 )  # fmt: skip
 def test_a_move_is_understood_in_all_forms_of_xboard(engine: Made, answer: str) -> None:
