@@ -27,6 +27,9 @@ _TEXT, _KEYS = 100, 10
 #: Lines of a log in an answer, and their characters.
 LINES, _LINE = 30, 300
 
+#: The code of JSON-RPC for wrong parameters.
+_INVALID_PARAMETERS = -32602
+
 #: An answer as a map for JSON.
 Described = dict[str, Any]
 P = ParamSpec("P")
@@ -65,6 +68,23 @@ def tool_server(instructions: str, *owners: object) -> Any:
             if inspect.iscoroutinefunction(member) and not name.startswith("_"):
                 server.add_tool(_with_tool_errors(getattr(owner, name)))
     return server
+
+
+def request_errors(answer: Callable[P, T]) -> Callable[P, T]:
+    """Return the function of a resource or of a prompt with `shortened` answers.
+
+    An AgentError is the error of the request.
+    """
+    from mcp.shared.exceptions import MCPError
+
+    @wraps(answer)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return shortened(answer(*arguments, **named))
+        except AgentError as error:
+            raise MCPError(_INVALID_PARAMETERS, shortened(str(error))) from None
+
+    return call
 
 
 def last_lines(lines: Sequence[str], number: int = LINES) -> list[str]:
