@@ -36,6 +36,7 @@ from playout.protocol.endpoints import (
     why_not_listening,
 )
 from playout.protocol.tournament_spec import loads
+from playout.protocol.versions import installed, of_player
 from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
     CheckFile,
@@ -245,6 +246,7 @@ class _Server:
             epoch=epoch,
             # Ids are in the order of creation, also after the clock was set back.
             started_at=max(started_at, found.ids_end),
+            version_of=lambda player: of_player(player, lambda path: None, installed()),
         )
         self._driver = Driver(
             self._hub,

@@ -99,6 +99,12 @@ class StartOrganizer(Struct, frozen=True, gc=False):
     key: str
 
 
+class OrganizerFault(Struct, frozen=True, gc=False):
+    """Why an organizer exits, in words: its message to the server."""
+
+    text: str
+
+
 class CheckFile(Struct, frozen=True, gc=False):
     """Check the file of a tournament, which takes seconds, and call `file_checked` with the result.
 

@@ -69,8 +69,9 @@ class Hub:
         accounts: Iterable[Account] = (),
         epoch: float = 0.0,
         started_at: float = 0.0,
+        version_of: Callable[[str], str] = lambda player: "",
     ) -> None:
-        """`software` is the server's name and version for `welcome`.
+        """`software` is the server's name and version for `welcome`, `version_of` that of a player.
 
         In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now, or a later
         one, so that new ids come after the stored ones.
@@ -84,9 +85,8 @@ class Hub:
         self.bots = bots = BotManager(context, sessions, seeks)
         self.lobby_feed = feed = LobbyFeed(context)
         greeting = Greeting(context, sessions, bots, software)
-        hosting = Hosting(context, sessions, bots, greeting)
-        self._tournaments = tournaments = Tournaments(context, sessions, hosting)
-        self.clusters = tournaments.clusters
+        hosting = Hosting(context, sessions, bots, greeting, version_of)
+        self.tournaments = tournaments = Tournaments(context, sessions, hosting)
         self._proofs = proofs = Proofs(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
         self._luck = luck = Luck(context, tournaments, ladders)
@@ -274,12 +274,12 @@ class Hub:
 
     def organizer_ended(self, tournament: str, why: str, now: float) -> list[Effect]:
         """Note that the organizer of a tournament has exited."""
-        self._tournaments.organizer_ended(tournament, why, now)
+        self.tournaments.organizer_ended(tournament, why, now)
         return self._finish_call(now)
 
     def file_checked(self, check: int, draft: TournamentDraft, now: float) -> list[Effect]:
         """Send the result of the check of a tournament's file."""
-        self._tournaments.file_checked(check, draft)
+        self.tournaments.file_checked(check, draft)
         return self._finish_call(now)
 
     def awaits_luck(self, match: str) -> bool:

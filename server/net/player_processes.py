@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import msgspec
 from twisted.logger import Logger
 
 from playout.commands.child import Child, Program, stop
@@ -33,6 +32,7 @@ from playout.server.core.effects import (
     CheckFile,
     EndAnalysis,
     EndBot,
+    OrganizerFault,
     StartAnalysis,
     StartBot,
     StartOrganizer,
@@ -166,6 +166,8 @@ class Organizers:
         self._ended = ended
         self._arguments = str(port), "json" if log_json else "text"
         self._running: dict[str, Child] = {}
+        #: What organizers have said, until they have exited.
+        self._faults: dict[str, str] = {}
 
     def start(self, order: StartOrganizer) -> None:
         """Start an organizer; `ended` is called if that fails."""
@@ -174,23 +176,29 @@ class Organizers:
             *self._arguments,
             environment=own_environment(),
             niceness=0,
-            secret=msgspec.json.encode(order).decode(),
         )
         try:
-            child = program.start(sys.stderr.buffer)
+            child = program.start(sys.stderr.buffer, talks=True)
         except OSError as error:
-            why = f"it cannot be started: {error}"
+            why = f"cannot be started: {error}"
             self._reactor.callLater(0, self._ended, order.tournament, why)
             return
         self._running[order.tournament] = child
+        child.listen(self._reactor, OrganizerFault, partial(self._failed, order.tournament))
         child.when_exited(self._reactor, partial(self._exited, order.tournament))
+        child.say(order)
 
     def close(self) -> None:
         """Kill all organizers with their entrants, which have nothing to save."""
         stop(self._running.values(), 0.0)
 
+    def _failed(self, tournament: str, fault: OrganizerFault) -> None:
+        self._faults[tournament] = fault.text
+
     def _exited(self, tournament: str) -> None:
-        self._ended(tournament, f"it {self._running.pop(tournament).why()}")
+        fault = self._faults.pop(tournament, "")
+        how = self._running.pop(tournament).how_it_ended()
+        self._ended(tournament, ": ".join(filter(None, (how, fault))))
 
 
 class FileChecks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,13 @@ from playout.commands import toml_table
 from playout.commands.child import Child, LogFolder
 from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import hello, software
-from playout.commands.subprocesses import Parent, only_order
+from playout.commands.subprocesses import Parent
 from playout.commands.toml_table import Faults, TomlError
 from playout.protocol.messages import Fixture, Tournament, TournamentDraft, TournamentFault
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, without_folders
 from playout.protocol.versions import installed
 from playout.server.core.accounts import entrant_token
-from playout.server.core.effects import CheckFile, StartOrganizer
+from playout.server.core.effects import CheckFile, OrganizerFault, StartOrganizer
 from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.progress import TournamentProgress
@@ -63,9 +63,9 @@ def checked(order: CheckFile) -> TournamentDraft:
         spec, faults = spec_parser.read(text, where="", code=installed())
     except (TomlError, TypeError, ValueError, games.NotReady) as error:
         return _unreadable(order, str(error))
-    for key in NOT_HOSTED:
-        if key in values:
-            faults.add((key,), f"{key}: not for a tournament that the server hosts")
+    for path in _only_in_files(values):
+        faults.placed[:] = [each for each in faults.placed if each[1] != path]
+        faults.add(path, f"{path[-1]}: {NOT_HOSTED['.'.join(path)]}")
     for fault in hosted_faults(spec, order.players):
         faults.add_new(fault.path, f"{fault.key}: {fault.text}")
     if not faults.found:
@@ -79,6 +79,15 @@ def checked(order: CheckFile) -> TournamentDraft:
         faults=_listed(faults),
         spec=None if faults.found else spec,
     )
+
+
+def _only_in_files(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths in a file of what no tournament on the server has, and no specification."""
+    for key in NOT_HOSTED:
+        table, _, name = key.rpartition(".")
+        within = values.get(table) if table else values
+        if isinstance(within, dict) and name in within:
+            yield tuple(key.split("."))
 
 
 def _start_players(spec: TournamentSpec, faults: Faults) -> None:
@@ -163,7 +172,9 @@ class _LogDisplay:
 
 def main() -> None:
     """Run the organizer of the order on standard input, for the server at a port of loopback."""
-    order = only_order(StartOrganizer)
+    server = Parent()
+    order = server.order(StartOrganizer)
+    assert order
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     port, as_json = int(sys.argv[1]), sys.argv[2] == "json"
     process.begin(as_json=as_json)
@@ -172,19 +183,25 @@ def main() -> None:
     #: The players of entrants in messages lack the folders of files.
     players = {without_folders(each): each for each in order.players}
 
+    def startable(entrant: Entrant) -> Entrant:
+        """Return an entrant with a player that the server offers, or none."""
+        return replace(entrant, player=players.get(without_folders(entrant.player or "")))
+
     def entrants_of(event: Tournament, calls: RunnerCalls) -> LocalEntrants:
         start = starter(event.spec, Path.cwd(), (_HOST, port), event.tournament, _Tokens(order.key))
 
         def start_own(entrant: Entrant, number: int, log: Path) -> Child:
-            player = players.get(entrant.player or "", entrant.player)
-            return start(replace(entrant, player=player), number, log)
+            return start(startable(entrant), number, log)
 
         return LocalEntrants(event, start_own, logs, calls, shares_cores=True)
 
-    request = RunRequest(order.spec, order.tournament, anyway=True, program="organizer")
+    spec = replace(order.spec, entrants=tuple(map(startable, order.spec.entrants)))
+    request = RunRequest(spec, order.tournament, anyway=True, program="organizer", to_resume=None)
     runner = Runner(reactor, request, entrants_of, None, _LogDisplay(), logs)
     resumes = hello(order.name, "spectator", software("organizer"), session=order.token)
     runner.use(address.connection(reactor, runner, _PATIENCE_S), resumes)
     runner.run()
     logs.close()
+    if runner.fault:
+        server.say(OrganizerFault(runner.fault))
     sys.exit(runner.code)

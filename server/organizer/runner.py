@@ -61,7 +61,7 @@ class RunRequest:
     returns True after a match, the run ends as if it was over; it can be resumed. A race counts at
     most `pair_limit` pairs. With `at_once`, it plays no more matches at once, although the
     tournament may. `program` is the command that the user has started, `to_resume` the one that
-    goes on, with `{id}` for the tournament.
+    goes on, with `{id}` for the tournament; None if it is no user who goes on.
 
     The other fields are for a local server, whose database can be read: `created` returns the id of
     the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads a
@@ -81,7 +81,7 @@ class RunRequest:
     pair_limit: int | None = None
     at_once: int | None = None
     program: str = "playout-tournament"
-    to_resume: str = "playout-tournament resume {id}"
+    to_resume: str | None = "playout-tournament resume {id}"
 
 
 class Runner:
@@ -105,6 +105,8 @@ class Runner:
         self.progress: TournamentProgress | None = None
         #: The exit code, once `run` has returned.
         self.code = 1
+        #: Why it has failed, or empty.
+        self.fault = ""
         self._reactor = reactor
         self._request = request
         self._entrants_of = entrants_of
@@ -441,12 +443,13 @@ class Runner:
         self._end(128 + number)
 
     def _fail(self, text: str) -> None:
+        self.fault = text
         self._display.show(f"{self._request.program}: {text}")
         self._show_how_to_resume()
         self._end(1)
 
     def _show_how_to_resume(self) -> None:
-        if self._tournament:
+        if self._tournament and self._request.to_resume:
             go_on = self._request.to_resume.format(id=self._tournament)
             self._display.show(f"Go on with: {go_on}")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from playout import games
@@ -202,11 +203,21 @@ def faults(spec: TournamentSpec) -> Iterator[Fault]:
 
 #: Maximum number of entrants that the server starts for a tournament, and of matches at once.
 MOST_HOSTED = 64
-#: The keys of a file, or of tables, that a tournament that the server hosts cannot have.
-NOT_HOSTED = (
-    *("cluster", "sandbox", "evaluation", "openings.file", "core_speed"),
-    *(f"entrants.{key}" for key in ("command", "protocol", "folder", "sandbox")),
-)
+_NO_COMMANDS = "the server starts no commands for a tournament: name the player of a bot"
+_NO_FILES = "the server reads no files for a tournament"
+#: The keys of a file that a tournament that the server hosts cannot have, with the reasons.
+NOT_HOSTED: Mapping[str, str] = {
+    "cluster": "the server starts the entrants on its own machine",
+    "sandbox": "the server starts no programs in a sandbox for a tournament",
+    "evaluation": _NO_FILES,
+    "openings.file": f"{_NO_FILES}: run it from the machine that has the file, by "
+    "playout-tournament run SPEC.toml --server ADDRESS",
+    "core_speed": "only for entrants on a cluster",
+    "entrants.command": _NO_COMMANDS,
+    "entrants.protocol": _NO_COMMANDS,
+    "entrants.folder": _NO_COMMANDS,
+    "entrants.sandbox": _NO_COMMANDS,
+}
 
 
 def hosted_faults(spec: TournamentSpec, players: Collection[str]) -> Iterator[Fault]:
@@ -214,10 +225,9 @@ def hosted_faults(spec: TournamentSpec, players: Collection[str]) -> Iterator[Fa
 
     Entrants have one of the `players` or log in by themselves; they have no programs and no files.
     """
+    yield from _not_hosted((), spec, "")
     for place, each in enumerate(spec.entrants):
-        if each.command:
-            text = "the server starts no commands for a tournament: name the player of a bot"
-            yield Fault(("entrants", place, "command"), text)
+        yield from _not_hosted(("entrants", place), each, "entrants.")
         if each.player and each.player not in players:
             known = ", ".join(players) or "none"
             text = f"{each.player!r} is the player of no bot of this server (there are: {known})"
@@ -227,10 +237,14 @@ def hosted_faults(spec: TournamentSpec, players: Collection[str]) -> Iterator[Fa
         if number > MOST_HOSTED:
             what = "entrants" if key == "entrants" else "matches at once"
             yield Fault((key,), f"the server starts at most {MOST_HOSTED} {what}, not {number}")
-    if spec.sandbox:
-        yield Fault(("sandbox",), "the server starts no programs in a sandbox for a tournament")
-    if spec.evaluation != TournamentSpec.evaluation:
-        yield Fault(("evaluation",), "must be 'shipped' in a tournament that the server hosts")
+
+
+def _not_hosted(path: Path, value: TournamentSpec | Entrant, prefix: str) -> Iterator[Fault]:
+    """Yield the fields of a specification, or of an entrant, with a value that is not hosted."""
+    for field in fields(value):
+        text = NOT_HOSTED.get(f"{prefix}{field.name}")
+        if text and getattr(value, field.name) != field.default:
+            yield Fault((*path, field.name), text)
 
 
 def _faults(spec: TournamentSpec) -> Iterator[Fault | None]:

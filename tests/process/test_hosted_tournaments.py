@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from playout.server.model.records import Account, StoredTournament
 from playout.server.storage import Database
 from support import scale
 from support.commands import RunningServer, running_server
+from support.http_site import ask
 from support.raw_client import Message, RawClient
 from support.waiting import wait_until
+from testbed.machine import children
 
 TOKEN = "5" * 32
 TOML = """\
@@ -49,11 +52,11 @@ def add_administrator(folder: Path) -> None:
 
 
 @contextmanager
-def hosting(folder: Path) -> Iterator[tuple[RunningServer, RawClient]]:
+def hosting(folder: Path, *options: str) -> Iterator[tuple[RunningServer, RawClient]]:
     """A server that hosts tournaments of `random`, and its administrator's connection."""
     bots = ("--bots", "4", "--bot", "random")
     with (
-        running_server("--database", url_of(folder), *bots) as server,
+        running_server("--database", url_of(folder), *bots, *options) as server,
         RawClient(server.host, server.port) as boss,
     ):
         assert boss.hello("Boss", token=TOKEN)["type"] == "welcome"
@@ -119,6 +122,32 @@ def test_what_the_server_does_not_host_is_refused(tmp_path: Path) -> None:
     assert stored(tmp_path) == []
 
 
+def test_a_failed_organizer_is_on_the_page_until_the_next_one_works(tmp_path: Path) -> None:
+    add_administrator(tmp_path)
+    with hosting(tmp_path, "--http", "127.0.0.1:0") as (server, boss):
+        others = children(server.process.pid)
+        toml = f'{TOML}[[entrants]]\nname = "Bob"\n'
+        tournament = create(boss, "Ann", toml=toml)["tournament"]
+        organizer = wait_until(lambda: [*{*children(server.process.pid)}.difference(others)])
+        where = server.page
+        assert where
+
+        def page() -> str:
+            return ask(where, f"/tournaments/{tournament}?part=progress").body.decode()
+
+        wait_until(lambda: children(organizer[0]), "it has started Ann")
+        assert "exit code" not in page()
+        os.kill(organizer[0], signal.SIGTERM)
+        wait_until(lambda: "has ended with exit code 143" in page())
+        wait_until(lambda: "exit code" not in page())
+        (only,) = stored(tmp_path)
+        assert not only.ended
+        _, log = server.stop()
+    assert "Terminated. The matches played so far are stored." in log
+    assert "it starts again in 2 s" in log
+    assert "playout-tournament" not in log
+
+
 @pytest.mark.skipif(not scale.slow, reason="it starts eleven servers: --slow")
 def test_nothing_is_half_done_after_kills_in_each_action(tmp_path: Path) -> None:
     add_administrator(tmp_path)
@@ -162,3 +191,39 @@ def test_nothing_is_half_done_after_kills_in_each_action(tmp_path: Path) -> None
     assert only.ended
     names = {name for match in only.matches for name in match.started.players}
     assert {each.name for each in spec(only).entrants} <= names
+
+
+@pytest.mark.skipif(not scale.slow, reason="it starts seven servers: --slow")
+@pytest.mark.parametrize("awaits", ["nothing", "the record", "the answer"])
+def test_nothing_is_half_ended_after_a_kill(awaits: str, tmp_path: Path) -> None:
+    add_administrator(tmp_path)
+    players = {name: f"{number}" * 32 for number, name in enumerate(("Gus", "Hal"), start=1)}
+    database = Database(url_of(tmp_path))
+    for name, token in players.items():
+        database.put_account(Account(id=name, name=name, digest=digest(token), created_at=0.0))
+    database.close()
+    toml = TOML.replace("swiss", "match") + "".join(
+        f'[[entrants]]\nname = "{name}"\n' for name in players
+    )
+    with hosting(tmp_path) as (server, boss), ExitStack() as clients:
+        tournament = create(boss, toml=toml)["tournament"]
+        for name, token in players.items():
+            client = clients.enter_context(RawClient(server.host, server.port))
+            client.hello(name, token=token)
+            client.ask("join", matches=2)
+        wait_until(lambda: sum(len(each.matches) for each in stored(tmp_path)) == 2)
+        boss.say("end_tournament", tournament=tournament, id=1)
+        if awaits == "the record":
+            wait_until(lambda: stored(tmp_path)[0].ended)
+        elif awaits == "the answer":
+            boss.hear_until("ok")
+        server.process.send_signal(signal.SIGKILL)
+    (only,) = stored(tmp_path)
+    with hosting(tmp_path) as (server, boss):
+        if not only.ended:
+            assert awaits == "nothing"
+            assert boss.ask("end_tournament", tournament=tournament)["type"] == "ok"
+        wait_until(lambda: ended(tmp_path) == 2)
+    (only,) = stored(tmp_path)
+    assert only.ended
+    assert {each.ended.winner for each in only.matches if each.ended} == {0}

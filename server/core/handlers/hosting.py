@@ -3,11 +3,15 @@
 Their players are those of the server's bots, which the operator chose, so that nobody starts other
 programs through a tournament. For each tournament with such entrants an *organizer* runs, a process
 of the server. It follows from what is stored: it is started when the tournament is stored, after a
-restart of the server, and again when it has exited.
+restart of the server, and again when it has exited, after a pause that grows with each failure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from playout.commands.restarts import BackOff, Restarts
 from playout.games import SpecError
 from playout.protocol.messages import PROTOCOL, Code, Hello
 from playout.protocol.names import skeleton
@@ -24,10 +28,25 @@ from playout.server.model.records import Account
 from playout.server.tournament.spec_validation import hosted_faults
 from playout.server.tournament.state import TournamentState
 
-#: Seconds after which an organizer that has exited is started again.
-RESTART_S = 2.0
+#: The pauses before an organizer that has exited is started again.
+BACK_OFF = BackOff(2.0, 300.0)
+#: Seconds after whose start an organizer counts as working.
+WORKS_S = 60.0
 #: The name of the organizers, and the beginning of the ids of entrants' accounts.
 _NAME, _ENTRANT = "organizer", "entrant-"
+
+
+@dataclass
+class _Organizer:
+    """The process of a tournament: whether it runs, since when, and why the last one exited.
+
+    The `fault` is empty while the process works: from the time when it watches its tournament.
+    """
+
+    restarts: Restarts = field(default_factory=lambda: Restarts(BACK_OFF))
+    runs: bool = False
+    started_at: float = 0.0
+    fault: str = ""
 
 
 class Hosting:
@@ -39,13 +58,16 @@ class Hosting:
         sessions: SessionManager,
         bots: BotManager,
         greeting: Greeting,
+        version_of: Callable[[str], str],
     ) -> None:
+        """`version_of` returns the version of a player."""
         self._context = context
         self._sessions = sessions
         self._bots = bots
         self._greeting = greeting
-        #: The tournaments that have an organizer.
-        self._organized: set[str] = set()
+        self._version_of = version_of
+        #: The organizers of the running tournaments that have had one.
+        self._organizers: dict[str, _Organizer] = {}
 
     @property
     def players(self) -> dict[str, str]:
@@ -57,12 +79,23 @@ class Hosting:
             for player in (*each.players.values(), each.player)
         }
 
-    def require(self, spec: TournamentSpec) -> None:
-        """Raise SpecError if the server does not host a tournament."""
-        if fault := next(hosted_faults(spec, self.players), None):
-            raise SpecError(str(fault))
+    def require(self, spec: TournamentSpec, before: TournamentSpec | None = None) -> None:
+        """Raise SpecError if the server does not host a tournament, or not after a change.
+
+        Entrants that it had `before` may have a player that is no longer offered.
+        """
+        known = before.entrants if before else ()
+        for fault in hosted_faults(spec, self.players):
+            if not (len(fault.path) > 1 and spec.entrants[int(fault.path[1])] in known):
+                raise SpecError(str(fault))
         if not spec.concurrency:
             raise SpecError("concurrency: must be 1 or more in a tournament that the server hosts")
+
+    def with_version(self, entrant: Entrant) -> Entrant:
+        """Return an entrant with the version of its player, if it has none."""
+        if entrant.version or not entrant.player:
+            return entrant
+        return replace(entrant, version=self._version_of(entrant.player))
 
     def add_accounts(self, spec: TournamentSpec, now: float) -> None:
         """Make the missing accounts of entrants with a player. Raises Refused, and makes none then.
@@ -95,11 +128,15 @@ class Hosting:
 
     def start(self, tournament: TournamentState, now: float) -> None:
         """Start the organizer of a stored tournament, if it needs one and has none."""
-        is_needed = tournament.hosted and any(each.player for each in tournament.spec.entrants)
+        players = self.players
+        is_needed = any(each.player in players for each in tournament.spec.entrants)
         is_over = tournament.over or self._context.closing or not self._context.policy.bots
-        if is_over or not is_needed or tournament.id in self._organized:
+        if is_over or not (is_needed and tournament.hosted):
             return
-        self._organized.add(tournament.id)
+        organizer = self._organizers.setdefault(tournament.id, _Organizer())
+        if organizer.runs or not organizer.restarts.is_due(now):
+            return
+        organizer.runs, organizer.started_at = True, now
         token = self._context.new_token()
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=_NAME, role="spectator")
         account = Account(id=_NAME, name=_NAME, digest="", created_at=0.0, administrator=True)
@@ -108,13 +145,46 @@ class Hosting:
         order = StartOrganizer(
             tournament=tournament.id,
             spec=tournament.spec,
-            players=tuple(self.players),
+            players=tuple(players),
             name=_NAME,
             token=token,
             key=self._context.entrants_key,
         )
         self._context.do(order)
 
-    def ended(self, tournament: str) -> None:
-        """Note that an organizer has exited."""
-        self._organized.discard(tournament)
+    def works(self, tournament: TournamentState, session: Session) -> bool:
+        """Note that a session watches a tournament; return whether a fault is over with that."""
+        organizer = self._organizers.get(tournament.id)
+        if organizer is None or session.account is None or session.account.id != _NAME:
+            return False
+        had_fault, organizer.fault = bool(organizer.fault), ""
+        return had_fault
+
+    def ended(self, tournament: TournamentState, why: str, now: float) -> float:
+        """Note that an organizer has exited; return the pause in seconds before the next one."""
+        if tournament.over:
+            self._organizers.pop(tournament.id, None)
+            return 0.0
+        organizer = self._organizers[tournament.id]
+        organizer.runs, organizer.fault = False, why
+        if now > organizer.started_at + WORKS_S:
+            organizer.restarts.succeeded()
+        return organizer.restarts.failed(now)
+
+    def faults(self, tournament: TournamentState) -> Iterator[str]:
+        """Yield why entrants of a running tournament are not started."""
+        if not tournament.hosted or tournament.over:
+            return
+        entrants = [each for each in tournament.spec.entrants if each.player]
+        if entrants and not self._context.policy.bots:
+            yield "this server runs no bots (--bots)"
+            return
+        for each in entrants:
+            if each.player not in self.players:
+                text = "no bot of this server has its player any more: replace it"
+                yield f"{each.name}: {text}"
+        organizer = self._organizers.get(tournament.id)
+        if organizer and organizer.fault:
+            pause_s = organizer.restarts.wait_s
+            text = f"{organizer.fault}; the next attempt follows after {pause_s:g} s"
+            yield f"the program that starts the entrants {text}"

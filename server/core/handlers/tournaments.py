@@ -39,7 +39,7 @@ from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import CheckFile
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
-from playout.server.core.handlers.hosting import RESTART_S, Hosting
+from playout.server.core.handlers.hosting import Hosting
 from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
 from playout.server.core.match import Refused, Terms
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
@@ -150,6 +150,8 @@ class Tournaments:
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
         """Send a tournament: its state, then its events."""
         tournament = self._get(request.tournament)
+        if self._hosting.works(tournament, origin.session):
+            self._feed.announce(tournament, to_message(tournament))
         self._send(tournament, request, origin.session, origin.now, from_now=request.from_now)
 
     @handles(CreateTournament)
@@ -187,13 +189,16 @@ class Tournaments:
     def change_tournament(self, request: ChangeTournament, origin: RequestContext) -> None:
         """Pause or continue a tournament, add rounds, replace an entrant or add one."""
         tournament = self._get(request.tournament)
+        if tournament.hosted and request.entrant:
+            entrant = self._hosting.with_version(request.entrant)
+            request = structs.replace(request, entrant=entrant)
         session, changed = origin.session, _changed(tournament, request)
 
         def steps() -> Iterator[TournamentSpec | None]:
             if changed is not tournament.spec:
                 yield from spec_validation.check(replace(changed, openings=Openings()))
                 if tournament.hosted:
-                    self._hosting.require(changed)
+                    self._hosting.require(changed, tournament.spec)
                 elif request.entrant and (request.entrant.player or request.entrant.command):
                     text = "its organizer starts the entrants: the new one has to log in by itself"
                     raise Refused(Code.INVALID, text)
@@ -419,12 +424,20 @@ class Tournaments:
 
     def organizer_ended(self, tournament_id: str, why: str, now: float) -> None:
         """Start an organizer that has exited again, unless its tournament is over."""
-        self._hosting.ended(tournament_id)
+        tournament = self._tournaments[tournament_id]
+        pause_s = self._hosting.ended(tournament, why, now)
+        if not tournament.over:
+            text = (
+                "the organizer of tournament {tournament} {why}; it starts again in {pause_s:g} s"
+            )
+            self._context.log(text, _log_fields(tournament) | {"why": why, "pause_s": pause_s})
+            self._context.timers.new(self.start_organizers).set(now + pause_s)
+            self._feed.announce(tournament, to_message(tournament))
+
+    def faults(self, tournament_id: str) -> list[str]:
+        """Return why entrants that the server should start do not play, for the pages."""
         tournament = self._tournaments.get(tournament_id)
-        if tournament and not tournament.over:
-            text = "the organizer of tournament {tournament} has exited ({why}); it starts again"
-            self._context.log(text, _log_fields(tournament) | {"why": why})
-            self._context.timers.new(self.start_organizers).set(now + RESTART_S)
+        return list(self._hosting.faults(tournament)) if tournament else []
 
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot continue after a restart: its pair is played again."""

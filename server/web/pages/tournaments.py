@@ -205,6 +205,7 @@ async def _item(source: PageSource, tournament: str, part: str, language: Langua
         record=record,
         running=source.lookup.running(match_filter, per_page=_BOARDS),
         cluster=_cluster(source, tournament),
+        faults=source.hub.tournaments.faults(tournament),
         ended=ended,
         headline=headline(record.report),
         summary=summary(replace(record.report, games=titles)),
@@ -216,7 +217,7 @@ async def _item(source: PageSource, tournament: str, part: str, language: Langua
 
 def _cluster(source: PageSource, tournament: str) -> ClusterSummary | None:
     """The summary of the tournament's cluster; None without a report."""
-    report = source.hub.clusters.of(tournament)
+    report = source.hub.tournaments.clusters.of(tournament)
     return cluster_summary(report) if report else None
 
 

@@ -168,8 +168,8 @@ function showFault({ path, line, text }) {
   }
   for (let around = place?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
   const shown = place?.querySelector(".error") ?? row?.querySelector(".error") ?? find("error");
-  const told_ = shown === find("error") ? gettext("Line %(line)s: %(text)s", { line, text: told(text) }) : told(text);
-  shown.textContent = [shown.textContent, told_].filter(Boolean).join(" · ");
+  const fault = shown === find("error") ? gettext("Line %(line)s: %(text)s", { line, text: told(text) }) : told(text);
+  shown.textContent = [shown.textContent, fault].filter(Boolean).join(" · ");
 }
 
 function offerDownload(text) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -51,7 +52,8 @@ from playout.protocol.tournament_spec import (
     loads,
 )
 from playout.server.core.accounts import entrant_token
-from playout.server.core.handlers.hosting import RESTART_S
+from playout.server.core.handlers.hosting import BACK_OFF, WORKS_S
+from playout.server.core.hub import Hub
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import (
     MatchEnded,
@@ -63,7 +65,14 @@ from playout.server.model.records import (
 )
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.results import Results
-from support.hub_harness import HubHarness, MemoryClient, administrator, hello_of, match_between
+from support.hub_harness import (
+    EPOCH,
+    HubHarness,
+    MemoryClient,
+    administrator,
+    hello_of,
+    match_between,
+)
 from support.tournaments import (
     NAMES,
     TOKEN,
@@ -512,15 +521,15 @@ def test_matches_on_a_reported_cluster_have_the_speed_of_its_cores() -> None:
         client.say(Join(process=core_set, core_set=core_set))
     first = zoe.heard(Fixture)
     assert {each.processes[0]: each.core_speed for each in first} == {2: 800.0, 3: None}
-    assert harness.hub.clusters.of(event.tournament) == report
+    assert harness.hub.tournaments.clusters.of(event.tournament) == report
     other = structs.replace(report, workers=())
     zoe.ask(other, Ok)
-    assert harness.hub.clusters.of(event.tournament) == other
+    assert harness.hub.tournaments.clusters.of(event.tournament) == other
     bots.play()
     stored = [each for each in harness.stored if isinstance(each, MatchStarted)]
     assert {each.core_speed: each.clock for each in stored} == {800.0: "12.5+0.125", None: "10+0.1"}
     assert [each.core_speed for each in stored].count(800.0) == 1
-    assert harness.hub.clusters.of(event.tournament) is None, "it is over"
+    assert harness.hub.tournaments.clusters.of(event.tournament) is None, "it is over"
 
 
 def test_a_report_of_a_cluster_ends_with_its_session() -> None:
@@ -529,7 +538,7 @@ def test_a_report_of_a_cluster_ends_with_its_session() -> None:
     zoe.ask(ReportCluster(id=3, tournament=event.tournament, workers=()), Ok)
     assert zoe.refused(ReportCluster(id=4, tournament="x", workers=())) is Code.UNKNOWN_TOURNAMENT
     zoe.hang_up()
-    assert harness.hub.clusters.of(event.tournament) is None
+    assert harness.hub.tournaments.clusters.of(event.tournament) is None
 
 
 # After a restart.
@@ -866,13 +875,99 @@ def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
     message = ChangeTournament(id=1, tournament=tournament, paused=True)
     administrator(again, "Yan").ask(message, Ok)
     assert again.organizers == []
-    harness.do(harness.hub.organizer_ended(tournament, "it was killed", harness.now))
-    harness.wait(RESTART_S)
+    fails(harness, tournament, "was killed")
+    harness.wait(BACK_OFF.wait_s(1))
     assert len(harness.organizers) == 2
     zoe.ask(EndTournament(id=2, tournament=tournament), Ok)
-    harness.do(harness.hub.organizer_ended(tournament, "it is done", harness.now))
-    harness.wait(RESTART_S)
+    fails(harness, tournament, "is done")
+    harness.wait(BACK_OFF.longest_s)
     assert len(harness.organizers) == 2
+    assert harness.hub.tournaments.faults(tournament) == []
+
+
+def fails(harness: HubHarness, tournament: str, why: str) -> None:
+    """Let the organizer of a tournament exit."""
+    harness.do(harness.hub.organizer_ended(tournament, why, harness.now))
+
+
+def test_an_organizer_that_fails_is_started_after_growing_pauses_and_the_reason_is_known() -> None:
+    harness = HubHarness(bots=2, offered=parse_offered_bots(["random"]))
+    zoe = administrator(harness, "Zoe")
+    ann, bob = Entrant("Ann", "", player="random"), Entrant("Bob", "")
+    spec = dataclasses.replace(spec_of(2, concurrency=1), entrants=(ann, bob))
+    account(harness, "Bob")
+    tournament = zoe.ask(CreateTournament(id=1, spec=spec, hosted=True), Tournament).tournament
+    for failures in range(1, 4):
+        before = len(zoe.heard(Tournament))
+        fails(harness, tournament, "has ended with exit code 1: the disk is full")
+        pause_s = 2.0**failures
+        assert harness.hub.tournaments.faults(tournament) == [
+            "the program that starts the entrants has ended with exit code 1: the disk is full; "
+            f"the next attempt follows after {pause_s:g} s"
+        ]
+        assert len(zoe.heard(Tournament)) > before, "its watchers ask for the page again"
+        harness.wait(pause_s - 0.5)
+        assert len(harness.organizers) == failures
+        harness.wait(0.5)
+        assert len(harness.organizers) == failures + 1
+    token = harness.organizers[-1].token
+    organizer = harness.client("organizer", role="spectator", session=token)
+    zoe.ask(WatchTournament(id=2, tournament=tournament), Tournament)
+    assert harness.hub.tournaments.faults(tournament), "another one watches it"
+    organizer.ask(WatchTournament(id=2, tournament=tournament), Tournament)
+    assert harness.hub.tournaments.faults(tournament) == []
+    harness.wait(WORKS_S + 1)
+    fails(harness, tournament, "was killed")
+    harness.wait(BACK_OFF.wait_s(1))
+    assert len(harness.organizers) == 5, "it has worked: the pause is short again"
+
+
+def test_a_player_that_is_no_longer_offered_is_not_started_and_can_be_replaced() -> None:
+    harness = HubHarness(bots=2, offered=parse_offered_bots(["random", "Max=uct(time=1)"]))
+    zoe = administrator(harness, "Zoe")
+    names = "Uma", "Vic", "Wes"
+    players = "random", "uct(time=1)", "uct(time=1)"
+    entrants = tuple(
+        Entrant(name, "", player=each) for name, each in zip(names, players, strict=True)
+    )
+    spec = dataclasses.replace(spec_of(3, concurrency=1), entrants=entrants)
+    tournament = zoe.ask(CreateTournament(id=1, spec=spec, hosted=True), Tournament).tournament
+    again = restarted(harness, bots=2, offered=parse_offered_bots(["random"]))
+    again.hub.tournaments.start_organizers(again.now)
+    assert again.hub.tournaments.faults(tournament) == [
+        f"{name}: no bot of this server has its player any more: replace it" for name in names[1:]
+    ]
+    yan = administrator(again, "Yan")
+    for name, new in (("Vic", "Xyz"), ("Wes", "You")):
+        entrant = Entrant(new, "", player="random")
+        change = ChangeTournament(id=1, tournament=tournament, replaced=name, entrant=entrant)
+        yan.ask(change, Ok)
+    assert again.hub.tournaments.faults(tournament) == []
+    wrong = Entrant("Zed", "", player="uct(time=1)")
+    change = ChangeTournament(id=1, tournament=tournament, replaced="Uma", entrant=wrong)
+    assert "the player of no bot" in yan.ask(change, Error).text
+
+
+def test_late_entrants_and_successors_have_the_versions_of_their_players() -> None:
+    harness = HubHarness(bots=2, offered=parse_offered_bots(["random"]))
+    harness.hub = Hub(
+        harness.policy, random.Random(1), epoch=EPOCH, version_of=lambda player: f"of {player}"
+    )
+    zoe = administrator(harness, "Zoe")
+    entrants = tuple(Entrant(name, "1", player="random") for name in ("Ann", "Bob"))
+    spec = dataclasses.replace(spec_of(2, format="swiss", rounds=3), entrants=entrants)
+    spec = dataclasses.replace(spec, concurrency=1)
+    tournament = zoe.ask(CreateTournament(id=1, spec=spec, hosted=True), Tournament).tournament
+    account(harness, "Dan")
+    changes: tuple[dict[str, Any], ...] = (
+        {"replaced": "Ann", "entrant": Entrant("Eve", "", player="random")},
+        {"entrant": Entrant("Cyd", "2", player="random")},
+        {"entrant": Entrant("Dan", "")},
+    )
+    for fields in changes:
+        zoe.ask(ChangeTournament(id=1, tournament=tournament, **fields), Ok)
+    changed = zoe.heard(Tournament)[-1].spec.entrants
+    assert [each.version for each in changed] == ["of random", "1", "2", ""]
 
 
 def test_hosted_tournaments_share_the_matches_at_once() -> None:
