@@ -32,6 +32,7 @@ from msgspec import Meta, Struct
 
 from playout.agents.benchmark_file import ModelConfig
 from playout.agents.prompts import Messages
+from playout.commands.agent_tools import imported
 from playout.commands.text import beginning
 from playout.players.engines.config import START_S
 from playout.players.engines.process import EngineError, EngineProcess
@@ -98,7 +99,13 @@ class ModelClient(ABC):
 
 
 def client(model: ModelConfig, folder: Path) -> ModelClient:
-    """Return the client of a model; its program runs in `folder`. Raises ModelUnusable."""
+    """Return the client of a model; its program runs in `folder`.
+
+    Raises ModelUnusable, and ClickException without the package mcp.
+    """
+    if model.mcp:
+        found: ModelClient = imported("playout.agents.mcp_model").McpClient(model)
+        return found
     return ProgramClient(model, folder) if model.command else EndpointClient(model)
 
 
@@ -197,7 +204,7 @@ class EndpointClient(ModelClient):
     def __init__(self, model: ModelConfig) -> None:
         self._model = model
         self._address = _address(model, os.environ)
-        self._key = _key(model, os.environ)
+        self._key = key_of(model, os.environ)
         self._open: set[socket.socket] = set()
 
     def ask(self, request: ModelRequest) -> ModelAnswer:
@@ -298,7 +305,7 @@ def _address(model: ModelConfig, variables: Mapping[str, str]) -> SplitResult:
     )
 
 
-def _key(model: ModelConfig, variables: Mapping[str, str]) -> str:
+def key_of(model: ModelConfig, variables: Mapping[str, str]) -> str:
     """Return the key in the environment. Raises ModelUnusable, without the key in the message."""
     key = variables.get(model.key, "").strip()
     if not (key.isascii() and key.isprintable()):

@@ -42,8 +42,6 @@ _ITEMS, _ASK_S = 10, 0.3
 _MOST_FILES, _MOST_BYTES = 200, 2**20
 #: Seconds until an analysis ends, besides its own.
 _ANALYSIS_S = 60.0
-#: The code of JSON-RPC for wrong parameters.
-_INVALID_PARAMETERS = -32602
 
 Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size=6)")]
 AnyGame = Annotated[str | None, Field(description="A game; without it, a list")]
@@ -351,10 +349,8 @@ def write_a_bot(game: str, competition: str = "") -> str:
     """Write a bot for a game, test it, and mend it until it climbs."""
     try:
         files = bot_files(game, game)
-    except SpecError as error:
-        from mcp.shared.exceptions import MCPError  # an optional package
-
-        raise MCPError(code=_INVALID_PARAMETERS, message=str(error)) from None
+    except (SpecError, NotReady) as error:
+        raise AgentError(str(error)) from error
     if competition:
         then = (
             f"Hand it in to the competition {competition!r} with hand_in. If it is refused, read "
@@ -365,8 +361,8 @@ def write_a_bot(game: str, competition: str = "") -> str:
     else:
         then = (
             "Make it stronger, and test each change against the version before with "
-            "submit_candidate. If a test is stopped, read its reason (test_status) and its logs "
-            "(read_log), and mend the bot."
+            "submit_candidate; losses shows the moves that cost it most. If a test is stopped, "
+            "read its reason (test_status) and its logs (read_log), and mend the bot."
         )
     return (
         f"Write a bot for {game}. Read its rules first (tool rules).\n\n"

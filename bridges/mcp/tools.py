@@ -18,7 +18,7 @@ from playout.bridges.mcp.site_tools import (
     write_a_bot,
 )
 from playout.commands.agent_parameters import Wait
-from playout.commands.agent_tools import AgentError, Described, tool_server
+from playout.commands.agent_tools import AgentError, Described, request_errors, tool_server
 from playout.protocol.messages import (
     AnswerOffer,
     Cancel,
@@ -46,11 +46,13 @@ Match = Annotated[
 def agent_server(session: AgentSession, sites: Sites) -> Any:
     """Return a server with the tools, the resources and the prompt of a session."""
     server = tool_server(_INSTRUCTIONS, AgentTools(session), SiteTools(session, sites))
-    resource = server.resource
-    resource("playout://rules/{game}", description="The rules of a game")(rules_of)
-    resource("playout://protocol", description="The requests of the protocol")(protocol_text)
-    resource("playout://protocol/{message}", description="A request of the protocol")(request_text)
-    server.prompt(description=write_a_bot.__doc__)(write_a_bot)
+    for uri, description, answer in (
+        ("rules/{game}", "The rules of a game", rules_of),
+        ("protocol", "The requests of the protocol", protocol_text),
+        ("protocol/{message}", "A request of the protocol", request_text),
+    ):
+        server.resource(f"playout://{uri}", description=description)(request_errors(answer))
+    server.prompt(description=write_a_bot.__doc__)(request_errors(write_a_bot))
     return server
 
 

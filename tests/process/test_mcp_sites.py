@@ -122,6 +122,11 @@ async def refusals(call: ToolCaller) -> None:
     assert "there is no tournament" in await call.error("tournaments", tournament="a1")
     await a_puzzle(call)
     await a_finished_match(call)
+    assert "unknown game 'nimm'" in await call.error("puzzles", game="nimm")
+    assert len(await call.error("competition", competition="x" * 70_000)) < 500
+    for uri, text in (("rules/nimm", "unknown game 'nimm'"), ("protocol/x", "no request 'x'")):
+        with pytest.raises(Exception, match=text):
+            await call.client.read_resource(f"playout://{uri}")
     listed = await call.client.list_resources()
     assert [str(each.uri) for each in listed.resources] == ["playout://protocol"]
     for uri, part in (
