@@ -106,6 +106,11 @@ def as_json(value: object, status: int = http.OK) -> HttpResponse:
     return HttpResponse(msgspec.json.encode(value), status, JSON)
 
 
+def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
+    """The response for an error, as JSON with the field `error`, for programs in English."""
+    return replace(as_json({"error": str(error)}, error.status), headers=ANY_ORIGIN)
+
+
 #: Makes the response for an error: as text, as JSON or as a page.
 ErrorRenderer = Callable[[HttpError, Language], HttpResponse]
 
