@@ -106,11 +106,6 @@ def as_json(value: object, status: int = http.OK) -> HttpResponse:
     return HttpResponse(msgspec.json.encode(value), status, JSON)
 
 
-def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
-    """The response for an error, as JSON with the field `error`, for programs in English."""
-    return replace(as_json({"error": str(error)}, error.status), headers=ANY_ORIGIN)
-
-
 #: Makes the response for an error: as text, as JSON or as a page.
 ErrorRenderer = Callable[[HttpError, Language], HttpResponse]
 
@@ -118,6 +113,12 @@ ErrorRenderer = Callable[[HttpError, Language], HttpResponse]
 def error_as_text(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
     """The response for an error, as one line of text."""
     return HttpResponse(f"{error}\n".encode(), error.status)
+
+
+def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
+    """The response for an error, as JSON with the field `error`, for programs in English."""
+    body = msgspec.json.encode({"error": str(error)})
+    return HttpResponse(body, error.status, JSON, headers=ANY_ORIGIN)
 
 
 def request_language(request: Request) -> Language:
