@@ -50,6 +50,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         running=empty,
         cluster=cluster_summary(REPORT),
         headline="",
+        faults=(),
         summary=(),
         left_s=None,
     ).decode()
