@@ -60,6 +60,8 @@ paid already; a second Ctrl-C does not.
 
 #: Seconds between reports of a running benchmark, and the least pause in durations of the last one.
 _REPORTS_S, _REPORTS_PAUSE = 10.0, 10.0
+#: Time of the search for costly moves in the lost matches that the last report shows.
+_SEARCH_S = 5.0
 
 _file = click.argument(
     "path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -167,7 +169,7 @@ def _opened(path: Path, output: Path | None) -> Iterator[tuple[Benchmark, Benchm
 
 def _finish(benchmark: Benchmark, journal: BenchmarkJournal, folder: Path, reason: str) -> None:
     with doing("Writing the report"):
-        found = BenchmarkReport.of(benchmark, journal, reason)
+        found = BenchmarkReport.of(benchmark, journal, reason, search_s=_SEARCH_S)
         paths = found.write(folder)
     click.echo(printable(found.text()))
     click.echo(f"\nReports: {', '.join(map(str, paths))}")

@@ -47,7 +47,7 @@ from playout.agents.prompts import Messages, correction, move_of, prompt
 from playout.agents.variants import GameVariant, opening
 from playout.commands.restarts import BackOff
 from playout.games import IllegalAction, Position
-from playout.players import Cancelled, Limit, Player
+from playout.players import Cancelled, Limit, Player, Resigned
 
 #: Pairs of each contest before others may be preferred.
 _FIRST = 2
@@ -266,6 +266,8 @@ class Arena:
                         return EndedMatch(record.started.match, 3 - seat, fault)
                 position = position.play(action)
             return EndedMatch(record.started.match, position.winner)
+        except Resigned:
+            return EndedMatch(record.started.match, 3 - position.to_move)
         finally:
             with self._changed:
                 self._bots -= {*bots.values()}

@@ -44,7 +44,7 @@ _SEEDS = 1000
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A model: a `command`, or an `endpoint` with the name of the model there.
+    """A model: a `command`, an `endpoint` with the name of the model there, or a port for MCP.
 
     `address` and `key` are the names of environment variables. `parameters` are further fields of
     each request, `rate` is the maximum number of requests a minute, 0 for no limit. Prices are for
@@ -54,6 +54,7 @@ class ModelConfig:
     name: str
     command: str = ""
     endpoint: str = ""
+    mcp: int = 0
     address: str = "OPENAI_BASE_URL"
     key: str = "OPENAI_API_KEY"
     tokens_field: str = "max_tokens"
@@ -252,6 +253,7 @@ PROMPT_KEYS: Mapping[str, Check[Any]] = {
 MODEL_KEYS: Mapping[str, Check[Any]] = {
     "command": toml_table.command,
     "endpoint": toml_table.visible(200),
+    "mcp": toml_table.whole(1, 65535),
     "address": toml_table.visible(100),
     "key": toml_table.visible(100),
     "tokens_field": toml_table.visible(100),
@@ -314,8 +316,8 @@ def _model(table: TomlTable, path: Path) -> ModelConfig:
     own = {"model", "messages", model.tokens_field} & model.parameters.keys()
     for key in sorted(own):
         table.fault(f"parameters: {key} is a field that each request has", "parameters")
-    if bool(model.command) == bool(model.endpoint):
-        table.fault("a model needs either a command or an endpoint")
+    if sum(map(bool, (model.command, model.endpoint, model.mcp))) != 1:
+        table.fault("a model needs one of command, endpoint and mcp")
     elif model.command:
         try:
             model.program(path.absolute().parent).require_program()
@@ -327,8 +329,12 @@ def _model(table: TomlTable, path: Path) -> ModelConfig:
 def _check(found: Benchmark, top: TomlTable) -> None:
     """Add a fault for names that are used twice, and for opponents that cannot play a game."""
     both = [*found.contestants, *found.anchors]
-    if min(len({x.name for x in both}), len({repr(x.definition) for x in both})) < len(both):
-        top.fault("two models, prompts or opponents are the same, or have the same name", "models")
+    for one, other in itertools.combinations(both, 2):
+        if one.name == other.name or one.definition == other.definition:
+            text = f"{one.name} and {other.name} are the same, or have the same name"
+            top.fault(f"{text}: list each model, prompt and opponent once", "models")
+    if len(found.models) == 1 and set(found.opponents) == {MODELS}:
+        top.fault("opponents: there is no other model, and no player", "opponents")
     if len(set(map(str, found.games))) < len(found.games):
         top.fault("games: a game is listed twice", "games")
         return

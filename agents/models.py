@@ -24,7 +24,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -32,6 +32,7 @@ from msgspec import Meta, Struct
 
 from playout.agents.benchmark_file import ModelConfig
 from playout.agents.prompts import Messages
+from playout.commands.agent_tools import imported
 from playout.commands.text import beginning
 from playout.players.engines.config import START_S
 from playout.players.engines.process import EngineError, EngineProcess
@@ -47,6 +48,7 @@ _BUSY = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _PERHAPS_PAID = {408, 500, 502, 504}
 
 Tokens = Annotated[int, Meta(ge=0, le=10**9)]
+T = TypeVar("T", bound=Struct)
 
 
 class ModelAnswer(Struct, frozen=True):
@@ -97,11 +99,17 @@ class ModelClient(ABC):
 
 
 def client(model: ModelConfig, folder: Path) -> ModelClient:
-    """Return the client of a model; its program runs in `folder`. Raises ModelUnusable."""
+    """Return the client of a model; its program runs in `folder`.
+
+    Raises ModelUnusable, and ClickException without the package mcp.
+    """
+    if model.mcp:
+        found: ModelClient = imported("playout.agents.mcp_model").McpClient(model)
+        return found
     return ProgramClient(model, folder) if model.command else EndpointClient(model)
 
 
-def decoded_answer(data: bytes | str, kind: type[Struct]) -> ModelAnswer | Struct:
+def decoded_answer(data: bytes | str, kind: type[T]) -> T | ModelAnswer:
     """Return the message of an answer, of type `kind`, or a faulty answer with the reason."""
     text = data if isinstance(data, str) else data.decode(errors="replace")
     if len(text.encode()) > MOST_BYTES:
@@ -147,9 +155,7 @@ class ProgramClient(ModelClient):
             process.close()
             return _faulty(line, "the program has written more than one line")
         self._idle.append(process)
-        answer = decoded_answer(line, ModelAnswer)
-        assert isinstance(answer, ModelAnswer)
-        return answer
+        return decoded_answer(line, ModelAnswer)
 
     def _taken(self) -> tuple[EngineProcess, bool]:
         """Return a program that waits for a request, and whether it is new."""
@@ -198,7 +204,7 @@ class EndpointClient(ModelClient):
     def __init__(self, model: ModelConfig) -> None:
         self._model = model
         self._address = _address(model, os.environ)
-        self._key = _key(model, os.environ)
+        self._key = key_of(model, os.environ)
         self._open: set[socket.socket] = set()
 
     def ask(self, request: ModelRequest) -> ModelAnswer:
@@ -212,6 +218,7 @@ class EndpointClient(ModelClient):
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         late, was_sent = threading.Event(), False
+        too_late = f"no answer within {request.seconds:g} s"
         try:
             with self._connection(request.seconds, late) as connection:
                 path = f"{self._address.path.rstrip('/')}/chat/completions"
@@ -223,11 +230,11 @@ class EndpointClient(ModelClient):
             raise ModelUnusable(f"{self._where} has no valid certificate: {error}") from error
         except (OSError, http.client.HTTPException) as error:
             if late.is_set() or isinstance(error, TimeoutError):
-                return _faulty("", f"no answer within {request.seconds:g} s")
+                return _faulty("", too_late)
             text = f"{self._where} cannot be reached: {error}"
             raise ModelBusy(text, was_sent=was_sent) from error
         if late.is_set():  # the end of the connection looks like the end of the answer
-            return _faulty(data.decode(errors="replace"), f"no answer within {request.seconds:g} s")
+            return _faulty(data.decode(errors="replace"), too_late)
         if response.status != http.HTTPStatus.OK:
             said = beginning(data.decode(errors="replace"), _SHOWN)
             text = f"{self._where} has answered {response.status}: {said or response.reason}"
@@ -275,8 +282,7 @@ class EndpointClient(ModelClient):
 
 def _chat_answer(data: bytes) -> ModelAnswer:
     found = decoded_answer(data, ChatCompletion)
-    if not isinstance(found, ChatCompletion):
-        assert isinstance(found, ModelAnswer)
+    if isinstance(found, ModelAnswer):
         return found
     usage = found.usage or ChatUsage()
     content = found.choices[0].message.content if found.choices else None
@@ -299,7 +305,7 @@ def _address(model: ModelConfig, variables: Mapping[str, str]) -> SplitResult:
     )
 
 
-def _key(model: ModelConfig, variables: Mapping[str, str]) -> str:
+def key_of(model: ModelConfig, variables: Mapping[str, str]) -> str:
     """Return the key in the environment. Raises ModelUnusable, without the key in the message."""
     key = variables.get(model.key, "").strip()
     if not (key.isascii() and key.isprintable()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ Messages = list[dict[str, str]]
 #: How a board is written.
 BOARDS = ("text", "coordinates", "fen", "json")
 _EMPTY = re.compile(r"\.+")
+_END = "end your answer with this line:\nMOVE: the move"
 #: The marker of the move in a line of an answer, and the characters around a move, of Markdown.
 _MOVE, _MARKS = re.compile(r"\W{0,9}MOVE\W{0,3}:(.*)", re.IGNORECASE), " \t*`\"'."
 #: Maximum number of characters of a move, and of an answer that is quoted to its model.
@@ -58,7 +60,7 @@ def prompt(position: Position, form: PromptForm, played: GameVariant) -> str:
         first = Position(game)
         example = played.name(first, first.legal_actions[0])
         parts.append(f"A move is written like this one of the first position: {example}")
-    parts.append("Choose one legal move, and end your answer with this line:\nMOVE: the move")
+    parts.append(f"Choose one legal move, and {_END}")
     return "\n\n".join(parts)
 
 
@@ -67,10 +69,7 @@ def _board(position: Position, view: BoardView, form: PromptForm, played: GameVa
     if form.board == "text" or view.geometry == "text":
         parts = [notation.draw(view)]
     elif form.board == "json":
-        cells = [
-            notation.lettered(cell_text(view, view, place)) for place in range(len(view.cells))
-        ]
-        rows = [cells[row * view.columns :][: view.columns] for row in range(view.rows)]
+        rows = _rows(view, notation)
         told = {"columns": view.column_labels, "row_names": view.row_labels, "rows": rows}
         parts = [json.dumps(told, ensure_ascii=False), view.note]
     elif form.board == "fen" and (fen := _fen(position, view, played)):
@@ -95,23 +94,28 @@ def _fen(position: Position, view: BoardView, played: GameVariant) -> str:
         assert isinstance(game, Chess)
         begun = game.current_player(position.states[0]) - 1
         return f"FEN: {text_of(position.state, game.first_number + (begun + position.ply) // 2)}"
-    cells = [notation.lettered(cell_text(view, view, place)) for place in range(len(view.cells))]
-    if view.geometry not in ("grid", "columns", "hex") or any(len(cell) != 1 for cell in cells):
+    rows = _rows(view, notation)
+    if view.geometry not in ("grid", "columns", "hex") or any(len(c) != 1 for r in rows for c in r):
         return ""
-    ranks = ["".join(cells[row * view.columns :][: view.columns]) for row in range(view.rows)]
-    text = _EMPTY.sub(lambda empty: str(len(empty[0])), "/".join(ranks))
+    text = _EMPTY.sub(lambda empty: str(len(empty[0])), "/".join(map("".join, rows)))
     names = f"columns {' '.join(view.column_labels)}"
     if any(view.row_labels):
         names = f"rows {' '.join(view.row_labels)}, {names}"
     return f"{text}\nRows from the top; a number is that many empty cells; {names}"
 
 
+def _rows(view: BoardView, notation: Notation) -> list[list[str]]:
+    """Return the texts of the cells by row."""
+    cells = [notation.lettered(cell_text(view, view, place)) for place in range(len(view.cells))]
+    return [cells[row * view.columns :][: view.columns] for row in range(view.rows)]
+
+
 def _coordinates(view: BoardView, notation: Notation) -> str:
     """Return the cells of each kind of piece; a row without a name has its number from the top."""
     found: dict[str, list[str]] = {}
-    for place, owner in enumerate(view.cells):
+    texts = itertools.chain(*_rows(view, notation))
+    for place, (owner, text) in enumerate(zip(view.cells, texts, strict=True)):
         row, column = divmod(place, view.columns)
-        text = notation.lettered(cell_text(view, view, place))
         label = f"{view.column_labels[column]}{view.row_labels[row] or f' in row {row + 1}'}"
         name = view.cell_labels[place] if view.cell_labels else label
         if view.counts:
@@ -145,7 +149,7 @@ def correction(answer: str, fault: str) -> Messages:
     """Return the messages after an answer that cannot be used: the answer, and the fault."""
     told = (
         f"This answer cannot be used: {fault}. The position is the same. Choose a legal move, and "
-        "end your answer with this line:\nMOVE: the move"
+        f"{_END}"
     )
     said = beginning(answer, _MOST_QUOTED) or "(nothing)"
     return [{"role": "assistant", "content": said}, {"role": "user", "content": told}]

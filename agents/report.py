@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from playout.agents.benchmark_file import Benchmark, Contest
 from playout.agents.journal import BenchmarkJournal, MatchRecord
@@ -22,6 +23,8 @@ from playout.commands.durable_files import write_atomically
 from playout.commands.html_page import page, section, shown
 from playout.commands.text import UNKNOWN, beginning, counted, csv_text
 from playout.games import Position
+from playout.players.analyst.costly_moves import CostlyMove, Loss, instructive
+from playout.ratings import plot
 from playout.server.tournament.report.tables import TextTable
 from playout.server.tournament.report.writers import aligned, html_table, markdown, markdown_table
 
@@ -33,18 +36,8 @@ ALL = "all games"
 _SHOWN, _MOST_MOVES = 400, 200
 #: Seconds after which the page of a running benchmark loads itself again.
 _RELOAD_S = 30
-_MEASURES = (
-    "elo",
-    "elo_by_play",
-    "lead",
-    "drop",
-    "kept",
-    "kept_held_out",
-    "illegal_first",
-    "illegal_last",
-    "tokens",
-    "seconds",
-)
+#: The height of the plot of Elo by cost, in pixels.
+_HEIGHT = 280
 
 
 @dataclass(frozen=True)
@@ -59,15 +52,22 @@ class BenchmarkReport:
     #: What is done of a running benchmark; empty for one that does not run.
     progress: str
     measures: Sequence[Measured]
+    #: Time of the search for costly moves in the examples.
+    search_s: float
 
     @classmethod
     def of(
-        cls, benchmark: Benchmark, journal: BenchmarkJournal, reason: str = "", progress: str = ""
+        cls,
+        benchmark: Benchmark,
+        journal: BenchmarkJournal,
+        reason: str = "",
+        progress: str = "",
+        search_s: float = 0.0,
     ) -> BenchmarkReport:
         """Return the report of a benchmark that was stopped for a reason, or that still runs."""
         contests = list(benchmark.contests())
         found = measured(benchmark, journal, contests)
-        return cls(benchmark, journal, contests, reason, progress, found)
+        return cls(benchmark, journal, contests, reason, progress, found, search_s)
 
     def write(self, folder: Path) -> list[Path]:
         """Write the four files of the report; return their paths. Raises OSError."""
@@ -185,6 +185,11 @@ class BenchmarkReport:
                 "positions are held out: their prompts and answers are neither stored nor shown. "
                 "Random moves: the share that they would keep."
             )
+        if self.search_s:
+            notes.append(
+                "Examples: of lost matches, the moves that cost the most by a search of "
+                f"{self.search_s:g} seconds in all; games with chance have none."
+            )
         variants = [each for each in self.benchmark.played if each.seed]
         for each in variants:
             notes.append(
@@ -244,12 +249,14 @@ class BenchmarkReport:
 
     def csv(self) -> str:
         """Return a row for each contestant and game, with empty fields for unknown numbers."""
-        plain = [each for each in Measured.__struct_fields__ if each not in _MEASURES]
-        ends = [f"{each}{end}" for each in _MEASURES for end in ("", "_low", "_high")]
+        fields = Measured.__annotations__
+        estimates = [key for key, kind in fields.items() if "Estimated" in kind]
+        plain = [key for key in fields if key not in estimates]
+        ends = [f"{key}{end}" for key in estimates for end in ("", "_low", "_high")]
         rows: list[list[Any]] = [[*plain, *ends]]
         for each in self.measures:
             row = [getattr(each, key) for key in plain]
-            for key in _MEASURES:
+            for key in estimates:
                 found: Estimated | None = getattr(each, key)
                 row += [found.value, found.low, found.high] if found else [None] * 3
             rows.append(row)
@@ -261,6 +268,7 @@ class BenchmarkReport:
         for each in self.tables():
             written = self._heat_map(each) if each.title == "Elo by game" else html_table(each)
             body.append(section(each.title, written))
+        body += self._costs()
         examples = "\n".join(self._examples())
         notes = "".join(f"<li>{shown(each)}</li>" for each in self.notes())
         body += [section("Examples", examples), section("Notes", f"<ul>{notes}</ul>")]
@@ -283,8 +291,33 @@ class BenchmarkReport:
         body = f"<thead><tr>{head}</tr></thead>\n<tbody>{''.join(rows)}</tbody>"
         return f'<div class="scroll"><table>\n{body}</table></div>'
 
+    def _costs(self) -> Iterator[str]:
+        """Yield a plot of Elo by cost, by tokens if nothing has a price, or else by seconds.
+
+        A curve joins the models that are stronger than all cheaper ones.
+        """
+        models = [each for each in self._ranked() if each.is_model and each.elo and each.moves]
+        unit, costs = _costs_of(models)
+        if not any(costs):
+            return
+        most = 1.1 * max(costs)
+        elos = [each.elo for each in models if each.elo]
+        ends = [end for each in elos for end in (each.low, each.high)]
+        plane = plot.Plane((0, most), plot.around(ends), _HEIGHT)
+        marks = [(each, f"{each:.4g}") for each in plot.Axis(0, most).marks()]
+        parts, front = [*plane.level_grid(), *plane.upright_grid(marks)], list[plot.Point]()
+        points = zip(costs, elos, models, strict=True)
+        for cost, elo, each in sorted(points, key=lambda point: (point[0], -point[1].value)):
+            point = cost, elo.value
+            if not front or elo.value > front[-1][1]:
+                front.append(point)
+            parts.append(plane.curve("bar", [(cost, elo.low), (cost, elo.high)]))
+            parts += [plane.dot("dot", point), plane.label(point, each.name)]
+        title = f"Elo by {unit} of a move"
+        yield section(title, plot.svg(title, _HEIGHT, [*parts, plane.curve("curve", front)]))
+
     def _examples(self) -> Iterator[str]:
-        """Yield the last match of each model that was won, lost and forfeited."""
+        """Yield the last match of each model that was won, tied, lost and forfeited."""
         found: dict[tuple[str, str], MatchRecord] = {}
         models = {each.name for each in self.benchmark.contestants}
         for match in self._matches():
@@ -295,22 +328,64 @@ class BenchmarkReport:
                     if match.result.winner == 3 - seat:
                         how = "forfeited" if match.result.forfeit else "lost"
                     found[name, how] = match
-        games = {str(each): each for each in self.benchmark.played}
+        lost = [match for (_, how), match in found.items() if how == "lost"]
+        costly = self._costly(lost) if self.search_s else {}
         for (name, how), match in sorted(found.items(), key=lambda item: item[0]):
-            played = games[match.started.game]
-            position = Position(played.game, (*match.started.opening, *match.moves))
-            moves = played.move_names(position)[:_MOST_MOVES]
-            title = f"{name} {how}: {' against '.join(match.started.players)}, {match.started.game}"
-            parts = [f"<h3>{shown(title)}</h3>", f"<p>{shown(', '.join(moves))}</p>"]
-            parts.append(f"<pre>{_lines(_board(played, position))}</pre>")
-            if match.result and match.result.forfeit:
-                said = _lines(match.answers[-1].answer.content[:_SHOWN])
-                parts.append(f"<p>{shown(match.result.forfeit)}. The answer:</p><pre>{said}</pre>")
-            yield "\n".join(parts)
+            moves = costly.get(match.started.match, ()) if how == "lost" else ()
+            yield self._example(f"{name} {how}", match, moves)
+
+    def _example(self, title: str, match: MatchRecord, costly: Sequence[CostlyMove]) -> str:
+        played, position = self._position(match)
+        moves = played.move_names(position)[:_MOST_MOVES]
+        board = played.notation.draw(played.notation.labelled(position.game.view(position.state)))
+        heading = f"{title}: {' against '.join(match.started.players)}, {match.started.game}"
+        parts = [f"<h3>{shown(heading)}</h3>", f"<p>{shown(', '.join(moves))}</p>"]
+        parts += [f"<p>{shown(str(each))}</p>" for each in costly]
+        parts.append(f"<pre>{_lines(board)}</pre>")
+        if match.result and match.result.forfeit:
+            said = _lines(match.answers[-1].answer.content[:_SHOWN])
+            parts.append(f"<p>{shown(match.result.forfeit)}. The answer:</p><pre>{said}</pre>")
+        return "\n".join(parts)
+
+    def _position(self, match: MatchRecord) -> tuple[GameVariant, Position]:
+        """Return the game of a match, and its last position."""
+        (played,) = (x for x in self.benchmark.played if str(x) == match.started.game)
+        return played, Position(played.game, (*match.started.opening, *match.moves))
+
+    def _costly(self, lost: Sequence[MatchRecord]) -> dict[str, list[CostlyMove]]:
+        """Return the moves that cost the most in lost matches, by the ids of these.
+
+        A match of a game with chance is not searched.
+        """
+        names, losses = dict[str, Callable[[str], str]](), list[Loss]()
+        for match in lost:
+            played, position = self._position(match)
+            if match.result and not position.game.has_chance:
+                start, seat = match.started, 3 - match.result.winner
+                names[start.match] = played.notation.name
+                moves = tuple(map(position.move_name, range(position.ply)))
+                told = (start.match, str(played.game), "", seat, "", len(start.opening))
+                losses.append(Loss(*told, moves))
+        found = instructive(losses, len(losses), self.search_s, lambda line: None)
+        return {
+            each.match: [
+                structs.replace(move, move=name(move.move), better=name(move.better))
+                for move in each.costly
+            ]
+            for each in found
+            for name in [names[each.match]]
+        }
 
 
-def _board(played: GameVariant, position: Position) -> str:
-    return played.notation.draw(played.notation.labelled(position.game.view(position.state)))
+def _costs_of(models: Sequence[Measured]) -> tuple[str, list[float]]:
+    """Return the unit and the cost of a move of each model; without numbers for all, none."""
+    if any(each.cost for each in models):
+        return "cost", [each.cost / each.moves for each in models]
+    for unit in ("tokens", "seconds"):
+        found: list[Estimated] = [each for model in models if (each := getattr(model, unit))]
+        if len(found) == len(models):
+            return unit, [each.value for each in found]
+    return "", []
 
 
 def _lines(text: str) -> str:

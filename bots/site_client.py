@@ -25,8 +25,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Seconds in which the site must answer, between two questions, and for which it may be away.
 _ANSWER_S, _ASK_S, _PATIENCE_S = 60.0, 0.3, 300.0
-#: Maximum number of bytes of an answer, and of characters of an error that are shown.
-_MOST_BYTES, _LONGEST_REASON = 2**24, 1000
+#: Maximum number of bytes of an answer, and of shown characters of an error and of an address.
+_MOST_BYTES, _LONGEST_REASON, _SHOWN = 2**24, 1000, 200
 #: The statuses of a proxy whose server does not answer, or of a server that is busy.
 _LATER = (502, 503, 504)
 
@@ -133,6 +133,7 @@ class SiteClient:
     def text(self, path: str, content: bytes | None = None) -> str:
         """Return the text of an answer. Raises SiteUnreachable."""
         url, method = f"{self.site}/{path}", "GET" if content is None else "PUT"
+        shown = beginning(url, _SHOWN)
         try:
             request = urllib.request.Request(url, content, self._headers, method=method)
             with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
@@ -142,9 +143,9 @@ class SiteClient:
             raise kind(_reason(error)) from error
         except (OSError, http.client.HTTPException, ValueError) as error:  # of a redirect's address
             reason = getattr(error, "reason", error)
-            raise SiteUnreachable(f"{url} cannot be reached: {reason}") from error
+            raise SiteUnreachable(f"{shown} cannot be reached: {reason}") from error
         if len(content) > _MOST_BYTES:
-            raise click.ClickException(f"{url} has answered more than {_MOST_BYTES >> 20} MiB")
+            raise click.ClickException(f"{shown} has answered more than {_MOST_BYTES >> 20} MiB")
         return content.decode(errors="replace")
 
 

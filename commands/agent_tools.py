@@ -6,8 +6,9 @@ The package `mcp`, an extra, is imported when a server starts.
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from importlib.metadata import version
 from types import ModuleType
@@ -23,6 +24,14 @@ _CUTS = (400, 200, 100, 50, 25, 12, 6, 3, 1)
 #: may have.
 _TEXT, _KEYS = 100, 10
 
+#: Lines of a log in an answer, and their characters.
+LINES, _LINE = 30, 300
+
+#: The code of JSON-RPC for wrong parameters.
+_INVALID_PARAMETERS = -32602
+
+#: An answer as a map for JSON.
+Described = dict[str, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -43,27 +52,53 @@ def imported(module: str) -> ModuleType:
         ) from error
 
 
-def tool_server(instructions: str, tools: Iterable[Callable[..., Awaitable[Any]]]) -> Any:
-    """Return a server (`MCPServer`) with these tools.
+def tool_server(instructions: str, *owners: object, most: int = MOST) -> Any:
+    """Return a server (`MCPServer`) whose tools are the public coroutines of some objects.
 
     Their docstrings and the descriptions of their parameters are for the agent. An AgentError is
-    the result of a tool that failed. Answers are `shortened`.
+    the result of a tool that failed. Answers are `shortened` to `most` characters.
     """
     from mcp.server.mcpserver import MCPServer
 
     server: MCPServer[Any] = MCPServer(
         "playout", instructions=instructions, version=version("playout"), log_level="WARNING"
     )
-    for tool in tools:
-        server.add_tool(_with_tool_errors(tool))
+    for owner in owners:
+        for name, member in vars(type(owner)).items():
+            if inspect.iscoroutinefunction(member) and not name.startswith("_"):
+                server.add_tool(_with_tool_errors(getattr(owner, name), most))
     return server
 
 
-def shortened(answer: T) -> T:
-    """Return an answer with its lists, maps and texts cut until it has at most MOST characters."""
+def request_errors(answer: Callable[P, T]) -> Callable[P, T]:
+    """Return the function of a resource or of a prompt with `shortened` answers.
+
+    An AgentError is the error of the request.
+    """
+    from mcp.shared.exceptions import MCPError
+
+    @wraps(answer)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return shortened(answer(*arguments, **named))
+        except AgentError as error:
+            raise MCPError(_INVALID_PARAMETERS, shortened(str(error))) from None
+
+    return call
+
+
+def last_lines(lines: Sequence[str], number: int = LINES) -> list[str]:
+    """Return the last lines of a log, shortened."""
+    return [each[:_LINE] for each in lines[-number:]]
+
+
+def shortened(answer: T, longest: int = MOST) -> T:
+    """Return an answer whose lists, maps and texts are cut to at most `longest` characters."""
     found, cuts = answer, iter(_CUTS)
     # The package `mcp` writes it with this indent.
-    while len(json.dumps(found, ensure_ascii=False, indent=2)) > MOST and (most := next(cuts, 0)):
+    while len(json.dumps(found, ensure_ascii=False, indent=2)) > longest and (
+        most := next(cuts, 0)
+    ):
         found = _cut(answer, most)
     return found
 
@@ -87,13 +122,13 @@ def _cut(value: Any, most: int) -> Any:
     return value
 
 
-def _with_tool_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+def _with_tool_errors(tool: Callable[P, Awaitable[T]], most: int) -> Callable[P, Awaitable[T]]:
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(tool)
     async def call(*arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return shortened(await tool(*arguments, **named))
+            return shortened(await tool(*arguments, **named), most)
         except AgentError as error:
             raise ToolError(shortened(str(error))) from error
 

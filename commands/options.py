@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import math
 import os
 import re
@@ -187,21 +188,50 @@ def registered(text: str, folder: Path | None = None) -> str:
             with contextlib.suppress(OSError):  # a name that no file can have
                 if hint := plugins.file_hint("game", "Game", name, folder):
                     raise hint
+            require_own_module(text, folder)
         return games.register(text, str(folder))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
 
 
 def add_current_folder(*players: str) -> None:
-    """Add the current folder to the path of imports if one of the players is a module:Class."""
+    """Add the current folder to the path of imports if one of the players is a module:Class.
+
+    Raises UsageError for a module that another one hides.
+    """
     if any(":" in each for each in players):
         sys.path.append(os.getcwd())
+    for each in players:
+        require_own_module(each, Path.cwd())
+
+
+def require_own_module(target: str, folder: Path) -> None:
+    """Raise UsageError if the file of a module:Class is in a folder, but Python imports another.
+
+    The folder is at the end of the path of imports, so that a file `random.py` is hidden there.
+    """
+    module, colon, _ = target.partition("(")[0].partition(":")
+    name = module.strip().partition(".")[0]
+    file = folder / f"{name}.py"
+    if not (colon and name.isidentifier() and file.is_file()):
+        return
+    try:
+        found = importlib.util.find_spec(name)
+    except ValueError:  # a module without a specification
+        return
+    other = found.origin if found else None
+    if other and not (os.path.exists(other) and os.path.samefile(other, file)):
+        raise click.UsageError(
+            f"{file.name} cannot be imported: its name is that of another module, {other}; rename "
+            "the file"
+        )
 
 
 def _register(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> None:
     for text in given:
         if not plugins.is_target(text):
             raise click.BadParameter(f"{text!r} is not module:Class, as in my_game:Chomp")
+        require_own_module(text, Path.cwd())
         try:
             games.register(text)
         except games.SpecError as error:

@@ -10,14 +10,14 @@ import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
-import msgspec
 from pydantic import Field
 
 from playout.bots.git_source import SourceError
-from playout.commands.agent_tools import AgentError, tool_server
+from playout.commands.agent_parameters import Matches, SearchSeconds, Version, Wait
+from playout.commands.agent_tools import LINES, AgentError, Described, last_lines, tool_server
 from playout.commands.child import Child, Program
 from playout.commands.subprocesses import own_environment
 from playout.laboratory.journal import VersionTest
@@ -32,16 +32,28 @@ verdict, not the Elo. losses and read_log say what to mend. All candidates are c
 that is submitted again under another name makes the next verdict stricter.
 """
 _LABORATORY = "playout.commands.entry_points:laboratory"
-#: The number of tests and of lines of an output or a log that an answer has, unless asked for more.
-_TESTS, _LINES = 5, 30
-#: The maximum number of characters of a line in an answer, and seconds until a stopped test ends.
-_LINE, _END_S = 300, 30.0
+#: The number of tests that an answer has, unless asked for more; seconds until a stopped test ends.
+_TESTS, _END_S = 5, 30.0
 #: A line of progress, such as `old 3 pairs Elo ...`: an answer needs only the last one.
 _PROGRESS = re.compile(r".* \.\.\. \d+ s|.*  \d+ pairs?  Elo .*")
 
-Described = dict[str, Any]
 Number = Annotated[int | None, Field(description="A test of list_tests; default: the last one")]
-Wait = Annotated[float, Field(ge=0, le=300, description="Longest time to wait, in seconds")]
+
+
+async def serve(tools: LabTools, clean_up: Callable[[], object]) -> None:
+    """Serve the tools until the input ends; a signal ends the process after `clean_up`."""
+
+    def leave(code: int) -> None:
+        tools.close()
+        clean_up()
+        os._exit(code)  # the thread that reads the input cannot be stopped in another way
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, leave, 128 + number)
+    try:
+        await tool_server(_INSTRUCTIONS, tools).run_stdio_async()
+    finally:
+        tools.close()
 
 
 class LabTools:
@@ -53,41 +65,13 @@ class LabTools:
         sources: VersionSources,
         laboratory: Laboratory,
         words: tuple[str, ...],
-        clean_up: Callable[[], object],
     ) -> None:
-        """`words` are the options with which `playout-lab` finds the bot and its conditions.
-
-        `clean_up` is called before a signal ends the process.
-        """
+        """`words` are the options with which `playout-lab` finds the bot and its conditions."""
         self._folder = folder
         self._sources = sources
         self._laboratory = laboratory
         self._words = words
-        self._clean_up = clean_up
         self._child: Child | None = None
-
-    async def serve(self) -> None:
-        """Serve the tools until the input ends; a signal ends the process."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, self._leave, 128 + number)
-        tools = (
-            self.submit_candidate,
-            self.test_status,
-            self.stop_test,
-            self.list_tests,
-            self.losses,
-            self.read_log,
-        )
-        try:
-            await tool_server(_INSTRUCTIONS, tools).run_stdio_async()
-        finally:
-            self.close()
-
-    def _leave(self, code: int) -> None:
-        """Exit: the thread that reads the input cannot be stopped in another way."""
-        self.close()
-        self._clean_up()
-        os._exit(code)
 
     def close(self) -> None:
         """Interrupt the running test; the same submission continues it later."""
@@ -152,7 +136,7 @@ class LabTools:
         return {
             "running": code is None,
             "exit_code": code,
-            "output": _without_progress(child.tail(_LINES)),
+            "output": _without_progress(child.tail(LINES)),
         }
 
     async def stop_test(self) -> Described:
@@ -170,11 +154,9 @@ class LabTools:
     async def losses(
         self,
         test: Number = None,
-        version: Annotated[
-            str | None, Field(description="A name in the test; default: its first candidate")
-        ] = None,
-        matches: Annotated[int, Field(ge=1, le=10)] = 3,
-        seconds: Annotated[float, Field(gt=0, le=120, description="Time of the search")] = 20,
+        version: Version = None,
+        matches: Matches = 3,
+        seconds: SearchSeconds = 20,
     ) -> Described:
         """Return the most instructive matches that a version has lost, with its costliest moves.
 
@@ -189,17 +171,19 @@ class LabTools:
             )
         except click.UsageError as error:
             raise AgentError(error.message) from error
-        shown: Described = msgspec.to_builtins(found)
-        for match in shown["matches"]:
-            match["moves"] = " ".join(match["moves"])
-        return shown
+        return {
+            "test": found.test,
+            "version": found.version,
+            "summary": found.summary,
+            "matches": [each.described() for each in found.matches],
+        }
 
     async def read_log(
         self,
         version: Annotated[
             str | None, Field(description="A revision or a folder; default: the working tree")
         ] = None,
-        lines: Annotated[int, Field(ge=1, le=400, description="How many, the last ones")] = _LINES,
+        lines: Annotated[int, Field(ge=1, le=400, description="How many, the last ones")] = LINES,
     ) -> list[str]:
         """Read the log of the build of a version: its commands, their output and the checks."""
         try:
@@ -210,8 +194,7 @@ class LabTools:
             path = self._laboratory.log(chosen)
         except SourceError as error:
             raise AgentError(str(error)) from error
-        text = path.read_text(encoding="utf-8", errors="replace")
-        return [each[:_LINE] for each in text.splitlines()[-lines:]]
+        return last_lines(path.read_text(encoding="utf-8", errors="replace").splitlines(), lines)
 
 
 def described(test: VersionTest) -> Described:
@@ -234,4 +217,4 @@ def _without_progress(lines: list[str]) -> list[str]:
     """Return lines without those of progress that another one of progress follows."""
     are_progress = [bool(_PROGRESS.fullmatch(each)) for each in lines]
     last = [not both for both in map(all, itertools.pairwise([*are_progress, False]))]
-    return [each[:_LINE] for each in itertools.compress(lines, last)]
+    return last_lines(list(itertools.compress(lines, last)))

@@ -671,9 +671,9 @@ def losses(
 def mcp(folder: Path, homes: Path | None, file: Path | None) -> None:
     """Offer tests as tools to an agent that writes the bot, by the Model Context Protocol (MCP).
 
-    The tools are submit_candidate, test_status, stop_test, list_tests, losses and read_log. The
-    conditions are those of lab.toml when the command starts. When the input is closed, a running
-    test is interrupted.
+    The tools build and test candidates, list the tests, and show lost matches and logs:
+    docs/laboratory.md lists them. The conditions are those of lab.toml when the command starts.
+    When the input is closed, a running test is interrupted.
     """
     tools = imported("playout.laboratory.lab_tools")
     conditions, sources = _conditions(folder, homes, file, {}), _sources(folder, homes)
@@ -686,8 +686,8 @@ def mcp(folder: Path, homes: Path | None, file: Path | None) -> None:
             fixed.write(file.read_bytes())
             fixed.flush()
             words += ["--file", fixed.name]
-        served = tools.LabTools(folder, sources, laboratory, tuple(words), stack.close)
-        asyncio.run(served.serve())
+        offered = tools.LabTools(folder, sources, laboratory, tuple(words))
+        asyncio.run(tools.serve(offered, stack.close))
 
 
 @main.command()

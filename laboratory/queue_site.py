@@ -7,12 +7,13 @@
     GET /api/tests/12              one of them
     GET /api/tests/12/summary      its verdict and its report as Markdown
     GET /api/tests/12/log          its log, those of its builds, and of programs that crashed
+    GET /api/tests/12/losses       the shortest lost matches of a candidate, or of ?version=NAME
     PUT /api/tests/FILE            hands a test in
     PUT /api/tests/12/stop         stops it
     PUT /api/tests/12/priority/3   changes its priority
 
-The log and the last three need the name and the token of an account (HTTP Basic, RFC 7617). The
-log, a stop and the priority are for its author and for administrators.
+The log, the losses and the last three need the name and the token of an account (HTTP Basic, RFC
+7617). All but handing in are for the author of the test and for administrators.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import click
 import msgspec
 from markupsafe import Markup
 from msgspec import structs
@@ -36,7 +38,9 @@ from twisted.web import http
 from playout.bots.archive import SUFFIXES
 from playout.bots.builder import for_author
 from playout.bots.uploads import MB, TOO_MANY, UploadRequest, author_of, upload_of
+from playout.laboratory.journal import Journal
 from playout.laboratory.lab_file import Conditions
+from playout.laboratory.losses import stored_losses
 from playout.laboratory.queue import (
     JSON_REPORT,
     MARKDOWN_REPORT,
@@ -125,6 +129,8 @@ class QueueSite:
                 return self._summary(self._test(number))
             case "GET", ("tests", number, "log"):
                 return as_json(self._log(self._own(request, number)))
+            case "GET", ("tests", number, "losses"):
+                return self._losses(request, self._own(request, number))
             case "PUT", ("tests", number, "stop"):
                 return as_json(self.told(self._stopped(request, self._own(request, number))))
             case "PUT", ("tests", number, "priority", value):
@@ -273,6 +279,22 @@ class QueueSite:
         programs = sorted(place.glob("*/[0-9]*.log"))[-_LAST_LOGS:]  # not that of the server
         outputs = {each.stem: _end_of(each) for each in programs}
         return {"log": self._queue.log(test), "builds": logs, "outputs": outputs}
+
+    def _losses(self, request: UploadRequest, test: QueuedTest) -> Deferred[HttpResponse]:
+        """Return lost matches, which others search: that would take cores from the tests."""
+        Parameters(request, ("version",))
+        if not test.result.trial:
+            raise HttpError(http.CONFLICT, f"test {test.id} has no matches: it is {test.state}")
+        journal, version = Journal(self._queue.home(test)), request.query.get("version") or None
+
+        def response() -> HttpResponse:
+            try:
+                found = stored_losses(journal, test.result.trial, version)
+            except click.UsageError as error:
+                return error_as_json(HttpError(http.CONFLICT, error.message))
+            return as_json(structs.replace(found, test=test.id))
+
+        return deferToThread(response)
 
     def _stopped(self, request: UploadRequest, test: QueuedTest) -> QueuedTest:
         if test.is_over:

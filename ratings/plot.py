@@ -108,6 +108,11 @@ class Plane:
         """A dot at a point of the plane."""
         return dot(kind, self._across.at(point[0]), self._up.at(point[1]))
 
+    def label(self, point: Point, shown: str) -> str:
+        """A text above a point of the plane."""
+        x = self._across.at(point[0])
+        return text(x, self._up.at(point[1]) - 14, shown, _anchor(x))
+
     def _inside(self, value: float) -> float:
         return self._up.at(min(max(value, self._up.low), self._up.high))
 

@@ -124,6 +124,8 @@ def within(seconds: float, what: str, call: Callable[[], T]) -> T:
     thread.join(seconds)
     if thread.is_alive():
         raise PlayerError(f"{what} has not returned after {seconds:.0f} s")
+    if errors and not isinstance(errors[0], Exception):  # it would end this process
+        raise PlayerError(f"{what} raised {described(errors[0])}")
     if errors:
         raise errors[0]
     return results[0]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hmac
 import importlib
 import os
 import signal
-import socket
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from twisted.internet import asyncioreactor
 
 from playout.bots.site_client import SiteClient, site_option
 from playout.bridges.mcp.agent_session import AgentSession
+from playout.commands.agent_http import HttpTransport, listening
 from playout.commands.agent_tools import imported
 from playout.commands.connect_options import (
     AccountChoice,
@@ -31,9 +29,6 @@ from playout.commands.text import printable
 
 #: Seconds for sending the last messages.
 _FAREWELL_S = 0.2
-#: Bytes that are parsed at once, and the response to a body in chunks.
-_PIECE = 1024
-_LENGTH_REQUIRED = b"HTTP/1.1 411 Length Required\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 EPILOG = """
 \b
@@ -81,10 +76,9 @@ def command(
 ) -> None:
     """Let a language model play and write bots, through the Model Context Protocol (MCP).
 
-    The agent gets the tools list_games, new_match, legal_moves, play, state, offer, answer_offer,
-    resign, rules, analyse, puzzles, ladders, tournaments, competition, hand_in, submissions,
-    laboratory, submit_candidate, test_status, stop_test and read_log. When the program that runs it
-    closes the input, the bridge resigns running matches and ends.
+    The agent gets tools for matches, puzzles, ladders, tournaments, competitions and the
+    laboratory: docs/agents.md lists them. When the program that runs it closes the input, the
+    bridge resigns running matches and ends.
 
     With --http, agents send the token of the account in the header Authorization, after Bearer.
     """
@@ -107,7 +101,7 @@ def command(
         account.saved(server),
         any_name=account.name is None,
     )
-    transport = HttpTransport(_listening(http), token) if http is not None else None
+    transport = HttpTransport(listening(http, "--http PORT"), token) if http is not None else None
 
     def serve(session: AgentSession) -> Awaitable[None]:
         offered = tools.agent_server(session, sites)
@@ -117,75 +111,6 @@ def command(
         return found
 
     sys.exit(_serve(serve, identity, server, retry_s))
-
-
-def _listening(port: int) -> socket.socket:
-    """Return a socket that listens on loopback. Raises ClickException."""
-    try:
-        return socket.create_server(("127.0.0.1", port))
-    except OSError as error:
-        raise click.ClickException(
-            f"cannot listen on port {port} ({os.strerror(error.errno or 0)}): choose another one "
-            "with --http PORT"
-        ) from error
-
-
-class HttpTransport(NamedTuple):
-    """Serves MCP over HTTP on loopback, to requests with the token of the account."""
-
-    listener: socket.socket
-    token: Callable[[], str | None]
-
-    async def serve(self, offered: Any) -> None:
-        """Serve until the process ends."""
-        uvicorn = importlib.import_module("uvicorn")
-        app = offered.streamable_http_app()
-        protocol = importlib.import_module("uvicorn.protocols.http.h11_impl").H11Protocol
-        words = {"log_level": "warning", "lifespan": "on", "http": _without_chunks(protocol)}
-        config = uvicorn.Config(self._checked(app), **words)
-        running = uvicorn.Server(config)
-        running.capture_signals = contextlib.nullcontext  # `_leave` handles them
-        await running.serve([self.listener])
-
-    def _checked(self, app: Any) -> Any:
-        """Return the application that answers other requests with 401."""
-
-        async def checked(scope: Any, receive: Any, send: Any) -> None:
-            told = dict(scope.get("headers", ())).get(b"authorization", b"")
-            token = self.token()
-            expected = f"Bearer {token}".encode()
-            if scope["type"] == "http" and not (token and hmac.compare_digest(told, expected)):
-                headers = [(b"www-authenticate", b"Bearer"), (b"connection", b"close")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send(
-                    {"type": "http.response.body", "body": b"the account's token is missing"}
-                )
-            else:
-                await app(scope, receive, send)
-
-        return checked
-
-
-def _without_chunks(protocol: Any) -> Any:
-    """Return the protocol of uvicorn that refuses bodies in chunks.
-
-    It parses each chunk before the token is checked: minutes for many connections.
-    """
-
-    class Protocol(protocol):  # type: ignore[misc]
-        """Refuses a request with Transfer-Encoding when its head has come."""
-
-        def data_received(self, data: bytes) -> None:
-            for start in range(0, len(data), _PIECE):
-                super().data_received(data[start : start + _PIECE])
-                scope: Any = self.scope or {}
-                if any(name == b"transfer-encoding" for name, _ in scope.get("headers", ())):
-                    self.transport.write(_LENGTH_REQUIRED)
-                    self.transport.close()
-                if self.transport.is_closing():
-                    return
-
-    return Protocol
 
 
 def _serve(

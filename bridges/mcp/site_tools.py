@@ -22,8 +22,10 @@ from playout import games
 from playout.bots.packing import packed
 from playout.bots.site_client import SiteClient
 from playout.bridges.mcp.agent_session import AgentSession, board_rows
-from playout.commands.agent_tools import AgentError
+from playout.commands.agent_parameters import Matches, SearchSeconds, Version, Wait
+from playout.commands.agent_tools import AgentError, Described, last_lines
 from playout.games import IllegalAction, NotReady, Position, SpecError
+from playout.players.analyst.costly_moves import Loss, instructive
 from playout.players.client.templates import bot_files
 from playout.protocol.messages import (
     REQUESTS,
@@ -34,23 +36,18 @@ from playout.protocol.messages import (
     Request,
 )
 
-Described = dict[str, Any]
-
-#: Items of a list, lines of a log, their characters, and seconds between two questions.
-_ITEMS, _LINES, _LINE, _ASK_S = 10, 30, 200, 0.3
+#: Items of a list, and seconds between two questions.
+_ITEMS, _ASK_S = 10, 0.3
 #: Files of a bot, and bytes of all of them.
 _MOST_FILES, _MOST_BYTES = 200, 2**20
 #: Seconds until an analysis ends, besides its own.
 _ANALYSIS_S = 60.0
-#: The code of JSON-RPC for wrong parameters.
-_INVALID_PARAMETERS = -32602
 
 Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size=6)")]
 AnyGame = Annotated[str | None, Field(description="A game; without it, a list")]
 Page = Annotated[int, Field(ge=1, le=10_000, description="Page of a list")]
 Competition = Annotated[str, Field(description="The name of the competition")]
 Test = Annotated[int, Field(ge=1, description="The number of a test")]
-Wait = Annotated[float, Field(ge=0, le=300, description="Longest time to wait, in seconds")]
 
 
 class Sites(NamedTuple):
@@ -70,6 +67,77 @@ class SiteTools:
 
     def __init__(self, session: AgentSession, sites: Sites) -> None:
         self._session, self._sites = session, sites
+
+    async def rules(self, game: Game) -> Described:
+        """Return the rules of a game, its parameters and its variants."""
+        return await asyncio.to_thread(rules_of, game)  # it may be compiled
+
+    async def analyse(
+        self,
+        match: Annotated[str, Field(description="A finished match that you have played")],
+        ply: Annotated[int, Field(ge=0, description="Number of moves before the position")],
+        seconds: Annotated[float, Field(gt=0, le=60)] = 3,
+    ) -> Described:
+        """Have a bot of the server analyse a position of a finished match of yours.
+
+        The win rate is that of the player to move.
+        """
+        found = await self._web(f"api/matches/{quote(match, safe='')}")
+        name = (await self._session.ready()).name
+        if name not in found["players"] or found.get("result") is None:
+            raise AgentError("Only positions of your own finished matches are analysed.")
+        moves = [each["action"] for each in found["positions"] if "action" in each]
+        position = await asyncio.to_thread(_position, found["game"], moves)
+        played = dict(enumerate(moves)).get(ply)
+        if played is None:
+            raise AgentError(f"ply must be from 0 to {len(moves) - 1}, not {ply}.")
+        request = Analyse(
+            game=found["game"], moves=tuple(moves[:ply]), seconds=seconds, played=played
+        )
+        queued = await self._session.ask(request)
+        assert isinstance(queued, AnalysisQueued)
+        update = await self._session.analysis(queued.analysis, seconds + _ANALYSIS_S)
+        before, info = position.at(ply), update.info
+        if info is None:
+            raise AgentError(update.text or "The analysis has no result.")
+        return {
+            "bot": queued.bot,
+            "to_move": before.to_move,
+            "played": before.name(played),
+            "win_rate": info.win_rate,
+            "best_line": list(before.names(info.pv)),
+            "note": update.text,
+        }
+
+    async def puzzles(
+        self,
+        game: Game,
+        puzzle: Annotated[str | None, Field(description="Its id; without it, a list")] = None,
+        moves: Annotated[
+            list[str], Field(max_length=100, description="Your moves so far, by their names")
+        ] = [],  # noqa: B006 - the schema shows it
+    ) -> Described:
+        """List the puzzles of a game, or show one after your moves: one move wins each time."""
+        path = f"puzzles/{quote(game, safe='')}"
+        if puzzle is None:
+            found = await self._web(f"{path}/puzzles.json")
+            return {"puzzles": found["puzzles"][:_ITEMS], "of": len(found["puzzles"])}
+        path, actions = f"{path}/{quote(puzzle, safe='')}.json", list[str]()
+        found = await self._web(path)
+        for move in moves:
+            legal = {each["name"]: each["action"] for each in found["legal_moves"]}
+            if move not in legal:
+                raise AgentError(f"{move!r} is not a legal move. Legal moves: {', '.join(legal)}")
+            actions.append(str(legal[move]))
+            found = await self._web(f"{path}?{urlencode({'moves': ','.join(actions)})}")
+        view = msgspec.convert(found["positions"][-1]["view"], PositionView)
+        return {
+            "state": found["state"],
+            "you": found["solver"],
+            "turns": found["turns"],
+            "board": list(board_rows(msgspec.convert(found["board"], Board), view)),
+            "legal_moves": [each["name"] for each in found["legal_moves"]],
+        }
 
     async def ladders(self, game: AnyGame = None, page: Page = 1) -> Described:
         """List the ladders, or show the standings of the ladder of a game, the best first."""
@@ -126,7 +194,7 @@ class SiteTools:
             listed: list[Described] = await self._ask(self._sites.competitions, path)
             return {"submissions": listed[-_ITEMS:], "of": len(listed)}
         found = await self._ended(self._sites.competitions, f"{path}/{number}", wait_s)
-        return found | {"log": _end_of(found["log"])}
+        return found | {"log": last_lines(found["log"].splitlines())}
 
     async def laboratory(self, page: Page = 1) -> Described:
         """Show the conditions of the server's laboratory and its tests, the latest first."""
@@ -172,83 +240,35 @@ class SiteTools:
         found = await self._ask(self._sites.laboratory, f"api/tests/{test}/stop", b"")
         return _without(found, "history")
 
+    async def losses(
+        self,
+        test: Test,
+        version: Version = None,
+        matches: Matches = 3,
+        seconds: SearchSeconds = 20,
+    ) -> Described:
+        """Return the most instructive matches that a version has lost in a test of yours.
+
+        A search by the bridge finds the moves that cost most. `ply` counts all moves from 1; the
+        first `opening` ones were made for the players. `win_rate` and `left` are the version's,
+        before and after the move.
+        """
+        query = urlencode({"version": version} if version else {})
+        found = await self._ask(self._sites.laboratory, f"api/tests/{test}/losses?{query}")
+        try:
+            lost = msgspec.convert(found["matches"], list[Loss])
+            chosen = await asyncio.to_thread(instructive, lost, matches, seconds, lambda line: None)
+        except (msgspec.ValidationError, SpecError, NotReady, IllegalAction) as error:
+            raise AgentError(f"The matches cannot be searched: {error}") from error
+        return {**found, "matches": [each.described() for each in chosen]}
+
     async def read_log(self, test: Test) -> Described:
         """Read the ends of the logs of a test of yours: of its builds, and of crashed programs."""
         found = await self._ask(self._sites.laboratory, f"api/tests/{test}/log")
         logs = {key: found[key] for key in ("builds", "outputs")}
-        return {"log": _end_of(found["log"])} | {
-            key: {name: _end_of(text) for name, text in each.items()} for key, each in logs.items()
-        }
-
-    async def puzzles(
-        self,
-        game: Game,
-        puzzle: Annotated[str | None, Field(description="Its id; without it, a list")] = None,
-        moves: Annotated[
-            list[str], Field(max_length=100, description="Your moves so far, by their names")
-        ] = [],  # noqa: B006 - the schema shows it
-    ) -> Described:
-        """List the puzzles of a game, or show one after your moves: one move wins each time."""
-        path = f"puzzles/{quote(game, safe='')}"
-        if puzzle is None:
-            found = await self._web(f"{path}/puzzles.json")
-            return {"puzzles": found["puzzles"][:_ITEMS], "of": len(found["puzzles"])}
-        path, actions = f"{path}/{quote(puzzle, safe='')}.json", list[str]()
-        found = await self._web(path)
-        for move in moves:
-            legal = {each["name"]: each["action"] for each in found["legal_moves"]}
-            if move not in legal:
-                raise AgentError(f"{move!r} is not a legal move. Legal moves: {', '.join(legal)}")
-            actions.append(str(legal[move]))
-            found = await self._web(f"{path}?{urlencode({'moves': ','.join(actions)})}")
-        view = msgspec.convert(found["positions"][-1]["view"], PositionView)
-        return {
-            "state": found["state"],
-            "you": found["solver"],
-            "turns": found["turns"],
-            "board": list(board_rows(msgspec.convert(found["board"], Board), view)),
-            "legal_moves": [each["name"] for each in found["legal_moves"]],
-        }
-
-    async def rules(self, game: Game) -> Described:
-        """Return the rules of a game, its parameters and its variants."""
-        return rules_of(game)
-
-    async def analyse(
-        self,
-        match: Annotated[str, Field(description="A finished match that you have played")],
-        ply: Annotated[int, Field(ge=0, description="Number of moves before the position")],
-        seconds: Annotated[float, Field(gt=0, le=60)] = 3,
-    ) -> Described:
-        """Have a bot of the server analyse a position of a finished match of yours.
-
-        The win rate is that of the player to move.
-        """
-        found = await self._web(f"api/matches/{quote(match, safe='')}")
-        name = (await self._session.ready()).name
-        if name not in found["players"] or found.get("result") is None:
-            raise AgentError("Only positions of your own finished matches are analysed.")
-        moves = [each["action"] for each in found["positions"] if "action" in each]
-        position = _position(found["game"], moves)
-        played = dict(enumerate(moves)).get(ply)
-        if played is None:
-            raise AgentError(f"ply must be from 0 to {len(moves) - 1}, not {ply}.")
-        request = Analyse(
-            game=found["game"], moves=tuple(moves[:ply]), seconds=seconds, played=played
-        )
-        queued = await self._session.ask(request)
-        assert isinstance(queued, AnalysisQueued)
-        update = await self._session.analysis(queued.analysis, seconds + _ANALYSIS_S)
-        before, info = position.at(ply), update.info
-        if info is None:
-            raise AgentError(update.text or "The analysis has no result.")
-        return {
-            "bot": queued.bot,
-            "to_move": before.to_move,
-            "played": before.name(played),
-            "win_rate": info.win_rate,
-            "best_line": list(before.names(info.pv)),
-            "note": update.text,
+        return {"log": last_lines(found["log"].splitlines())} | {
+            key: {name: last_lines(text.splitlines()) for name, text in each.items()}
+            for key, each in logs.items()
         }
 
     async def _listed(self, path: str, page: int) -> Described:
@@ -329,10 +349,8 @@ def write_a_bot(game: str, competition: str = "") -> str:
     """Write a bot for a game, test it, and mend it until it climbs."""
     try:
         files = bot_files(game, game)
-    except SpecError as error:
-        from mcp.shared.exceptions import MCPError  # an optional package
-
-        raise MCPError(code=_INVALID_PARAMETERS, message=str(error)) from None
+    except (SpecError, NotReady) as error:
+        raise AgentError(str(error)) from error
     if competition:
         then = (
             f"Hand it in to the competition {competition!r} with hand_in. If it is refused, read "
@@ -386,7 +404,3 @@ def _position(game: str, moves: list[int]) -> Position:
 
 def _without(found: Described, *keys: str) -> Described:
     return {key: value for key, value in found.items() if key not in keys}
-
-
-def _end_of(log: str) -> list[str]:
-    return [each[:_LINE] for each in log.splitlines()[-_LINES:]]

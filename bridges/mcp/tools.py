@@ -17,7 +17,8 @@ from playout.bridges.mcp.site_tools import (
     rules_of,
     write_a_bot,
 )
-from playout.commands.agent_tools import AgentError, tool_server
+from playout.commands.agent_parameters import Wait
+from playout.commands.agent_tools import AgentError, Described, request_errors, tool_server
 from playout.protocol.messages import (
     AnswerOffer,
     Cancel,
@@ -30,8 +31,6 @@ from playout.protocol.messages import (
     Seeking,
 )
 
-Described = dict[str, Any]
-
 _INSTRUCTIONS = """\
 Plays board games on a Playout server, against its bots and other users.
 Call list_games, then new_match, and then play until the status says that the match is over.
@@ -42,45 +41,18 @@ To write a bot instead, begin with the prompt write_a_bot and the tool rules.
 Match = Annotated[
     str | None, Field(description="The match; may be left out while you play only one")
 ]
-Wait = Annotated[
-    float, Field(ge=0, le=300, description="Longest time to wait for the opponent, in seconds")
-]
 
 
 def agent_server(session: AgentSession, sites: Sites) -> Any:
     """Return a server with the tools, the resources and the prompt of a session."""
-    tools, further = AgentTools(session), SiteTools(session, sites)
-    server = tool_server(
-        _INSTRUCTIONS,
-        (
-            tools.list_games,
-            tools.new_match,
-            tools.legal_moves,
-            tools.play,
-            tools.state,
-            tools.offer,
-            tools.answer_offer,
-            tools.resign,
-            further.rules,
-            further.analyse,
-            further.puzzles,
-            further.ladders,
-            further.tournaments,
-            further.competition,
-            further.hand_in,
-            further.submissions,
-            further.laboratory,
-            further.submit_candidate,
-            further.test_status,
-            further.stop_test,
-            further.read_log,
-        ),
-    )
-    resource = server.resource
-    resource("playout://rules/{game}", description="The rules of a game")(rules_of)
-    resource("playout://protocol", description="The requests of the protocol")(protocol_text)
-    resource("playout://protocol/{message}", description="A request of the protocol")(request_text)
-    server.prompt(description=write_a_bot.__doc__)(write_a_bot)
+    server = tool_server(_INSTRUCTIONS, AgentTools(session), SiteTools(session, sites))
+    for uri, description, answer in (
+        ("rules/{game}", "The rules of a game", rules_of),
+        ("protocol", "The requests of the protocol", protocol_text),
+        ("protocol/{message}", "A request of the protocol", request_text),
+    ):
+        server.resource(f"playout://{uri}", description=description)(request_errors(answer))
+    server.prompt(description=write_a_bot.__doc__)(request_errors(write_a_bot))
     return server
 
 

@@ -29,18 +29,20 @@ from playout.players.engines.uci_games import first_position, uci_game
 
 _FEATURE = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
 #: A move, also in the forms of the first version of the protocol: `12. ... e7e5`.
-_MOVE = re.compile(r"(?:move|[Mm]y move is ?:?|\d+\.? *\.\.\.) +(\S+)")
+_MOVE = re.compile(r"(?:move +|[Mm]y move is(?: ?: *| +)|\d+\.? *\.\.\. +)(\S+)")
 #: A line of a search: depth, hundredths of a pawn, hundredths of a second, nodes, variation. The
 #: depth may have a mark, such as `+` for a bound.
 _THOUGHT = re.compile(r"\s*([0-9]{1,9})(\S?)\s+([+-]?[0-9]{1,15})\s+\d+\s+([0-9]{1,30})\s(.*)")
 #: Marks of a bound at the end of a variation.
 _BOUNDS = ("!", "?", "++", "--", " +", " -", " <", " >", " <=", " >=", " fl", " fh")
-_REFUSED_MOVE = re.compile(r"Illegal move\b.*|Illegal position\b.*", re.IGNORECASE)
+_REFUSED_MOVE = re.compile(
+    r"Illegal (?:move\b[^(:]*(?:\(.*?\))?\s*:?\s*(.*)|position\b)", re.IGNORECASE
+)
 _ERROR = re.compile(r"Error\b[^(:]*(?:\(.*?\))?\s*:?\s*(.*)", re.IGNORECASE)
 #: The commands without which an engine has another position, or does not move.
 _VITAL = ("usermove", "setboard", "new", "force", "go")
 #: A claim of a result, with a comment in braces; and a resignation in words.
-_CLAIM = re.compile(r"(1-0|0-1|1/2-1/2)(?:\s*(\{.*)|\s*)")
+_CLAIM = re.compile(r"(?:result +)?(1-0|0-1|1/2-1/2)(?:\s*(\{.*)|\s*)", re.IGNORECASE)
 _RESIGNS = re.compile(r"(?:tell(?:ics|all|user) +)?(?:(white|black) +)?resigns?\b.*", re.IGNORECASE)
 #: Seconds in which an engine must name its features: the first one, and the next one.
 _FIRST_FEATURE_S, _NEXT_FEATURE_S = 10.0, 2.0
@@ -199,7 +201,7 @@ class XboardClient(EngineClient):
         if self._features.get("ping") == "1":
             self._pings += 1
             self.process.send(f"ping {self._pings}")
-            while (line := self._line(deadline)) != f"pong {self._pings}":
+            while (line := self._line(deadline)).split() != ["pong", f"{self._pings}"]:
                 self.process.unused(line)
         for line in self.process.discard():  # without ping, at least what has arrived
             self._check(line.strip())
@@ -256,9 +258,12 @@ class XboardClient(EngineClient):
 
     def _check(self, line: str) -> None:
         """Raise EngineError for a line that refuses a move or a position."""
-        if _REFUSED_MOVE.match(line):
-            raise self.process.fault(f"has answered {line[:100]!r}")
-        if found := _ERROR.match(line):
+        if found := _REFUSED_MOVE.match(line):
+            words = (found[1] or "").split()
+            if not words or words[0] in _VITAL or _SQUARES.fullmatch(words[0]):
+                raise self.process.fault(f"has answered {line[:100]!r}")
+            self.process.unused(line)  # a command that it took for a move, as `easy`
+        elif found := _ERROR.match(line):
             words = found[1].split() or self.process.command.split()
             if words[:1] and (words[0] in _VITAL or self._is_move(words[0])):
                 raise self.process.fault(f"has answered {line[:100]!r}")

@@ -241,14 +241,14 @@ class MatchRoom:
         """Whether the match does not end while this player is disconnected.
 
         A match against a bot of the server waits after the opponent's first move, and ends by its
-        clock, if it has one.
+        clock, if it has one. A bot whose process was ended is waited for.
         """
-        if self.may_take_days:
-            return True
-        seat = self.seat_of(session)
-        bots = self.record.bots
-        is_against_bot = seat is not None and bots[seat - 1] is None and bots[2 - seat] is not None
-        return is_against_bot and not self.is_assigned and self.match.has_moved(seat or 0)
+        seat, bots = self.seat_of(session), self.record.bots
+        if self.is_correspondence or seat is None:
+            return self.is_correspondence
+        if bots[seat - 1] is not None:
+            return self.bot_is_away
+        return bots[2 - seat] is not None and not self.is_assigned and self.match.has_moved(seat)
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""

@@ -68,19 +68,22 @@ def _tags(game: Game) -> Iterator[tuple[str, str]]:
 
 
 def _named(
-    line: Line, position: Position, number: int | None = None, seat: int = 0
+    line: Line,
+    position: Position,
+    number: int | None = None,
+    seat: int = 0,
+    begun: tuple[int, ...] = (),
 ) -> Iterator[str]:
-    """Yield the names of moves with their numbers; `seat` has made the move `number` before."""
+    """Yield the names of moves with their numbers; `seat` has made the move `number` before.
+
+    Several captures of draughts are one move: `position` is the one before it, and `begun` are its
+    captures before the line. A variation of one of them replaces the whole move.
+    """
     number = position.game.first_number - 1 if number is None else number
-    before, is_first = (position, number, seat), True
-    for move in line:
-        if isinstance(move, list):
-            yield "("
-            yield from _named(move, *before)
-            yield ")"
-            is_first = True
-            continue
-        before, mover = (position, number, seat), position.to_move
+    is_first = True
+    for turn, others in _turns(line, position, begun):
+        mover = position.to_move
+        before = position, number, seat
         if mover:
             number += seat == 0 or (mover, seat) == (1, 2)
             if mover == 1 and seat != 1:
@@ -88,9 +91,34 @@ def _named(
             elif mover == 2 and is_first:
                 yield f"{number}..."
             seat, is_first = mover, False
-        after = _played(position, move)
-        yield pgn.symbol(position.game.action_name(position.state, move))
-        position = after
+        yield pgn.symbol(position.game.turn_name(position.state, turn))
+        for done, variation in others:
+            yield "("
+            yield from _named(variation, *before, turn[:done])
+            yield ")"
+            is_first = True
+        position = position.extended(turn)
+
+
+#: The actions of a move, and its variations, each with the number of actions before it.
+_Turn = tuple[tuple[int, ...], list[tuple[int, Line]]]
+
+
+def _turns(line: Line, position: Position, begun: tuple[int, ...]) -> Iterator[_Turn]:
+    """Yield the moves of a line, which may be several actions of one player. Raises BadTree."""
+    start, turn, others = position, begun, list[tuple[int, Line]]()
+    position = position.extended(begun)
+    for move in line:
+        if isinstance(move, list):
+            others.append((len(turn) - 1, move))
+            continue
+        is_same = turn and position.to_move == start.to_move
+        if turn and not (is_same and start.game.turn_name(start.state, (*turn, move))):
+            yield turn, others
+            start, turn, others = position, (), []
+        position, turn = _played(position, move), (*turn, move)
+    if turn:
+        yield turn, others
 
 
 def write_sgf(game: Game, line: Line) -> str:

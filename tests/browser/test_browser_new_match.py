@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.page import ChromiumMissing, launched
+from support import scale
 from support.browser import (
     MOVES,
     BrowserSite,
@@ -21,6 +22,7 @@ from support.browser import (
     my_turn,
     running_site,
 )
+from support.first_start import first_start
 from support.raw_client import RawClient
 from support.requirements import skip_without
 from support.waiting import wait_until
@@ -418,5 +420,22 @@ def test_notices_are_switched_on_and_shown_by_the_browser(
             assert page.evaluate(shown) == [["Your move", "G, Bob"]]
             switch.uncheck()
             wait_until(lambda: kept.read_text() == "{}")
+        people.leave()
+        assert people.faults == []
+
+
+@pytest.mark.skipif(not scale.slow, reason="it compiles games for half a minute: --slow")
+def test_the_lobby_of_a_first_start_fills_with_games(chromium: Browser, tmp_path: Path) -> None:
+    with first_start(tmp_path, ["nim", "connect_four"]) as (_, _, address):
+        people = BrowserUsers(chromium, address)
+        page = people.come()
+        waiting, progress = page.locator(".skeleton"), page.get_by_role("progressbar")
+        expect(page.locator(".skeleton[data-game='nim']").last).to_be_visible()
+        expect(progress).to_have_attribute("max", "2")
+        expect(page.locator("#new-games input[value='connect_four']")).to_be_attached()
+        page.get_by_role("link", name="show them").click()
+        expect(page.locator("#new-games input")).to_have_count(2)
+        expect(waiting).to_have_count(0)
+        expect(progress).to_have_count(0)
         people.leave()
         assert people.faults == []

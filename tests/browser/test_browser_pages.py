@@ -275,6 +275,17 @@ def test_a_page_is_accessible(
     assert people.faults == []
 
 
+#: Of a page, the texts with the marks of code of their sources or names of requests, and the titles
+#: of more than three lines.
+BADLY_WRITTEN = r"""[
+    ...document.body.innerText.split("\n").filter((line) => /`|inspect_server/.test(line)),
+    ...[...document.querySelectorAll("h1")].filter((title) => {
+        const { height } = title.getBoundingClientRect();
+        return height > 3.2 * parseFloat(getComputedStyle(title).lineHeight);
+    }).map((title) => title.textContent),
+]"""
+
+
 def look(page: Page, name: str, width: int, judge: Judge) -> None:
     """Check a page that is shown in that width."""
     for theme in ("light", "dark") if scale.slow else (THEMES[width],):
@@ -283,6 +294,7 @@ def look(page: Page, name: str, width: int, judge: Judge) -> None:
             page.screenshot(path=PICTURES / f"{name}_{width}_{theme}.png", full_page=True)
         assert judge(page) == [], f"{name}, {theme}"
     assert nameless(page) == [], name
+    assert page.evaluate(BADLY_WRITTEN) == [], name
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= page.evaluate("document.documentElement.clientWidth"), f"{name}: {wide} px"
 

@@ -12,10 +12,13 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocket, WebSocketRoute, expect
 
 from playout import games
+from playout.games import Position
 from playout.players.evaluations.files import shipped
 from playout.protocol.messages import Reason
+from playout.server.core.view import legal_moves_of, position_view_of
 from support import scale
 from support.browser import (
+    ANSWERS,
     MOVES,
     OVER,
     PICTURES,
@@ -265,6 +268,27 @@ def test_another_match_against_the_same_bot_is_one_click_away(people: BrowserUse
     assert len(moves_on(page)) == 1
 
 
+def test_a_match_that_ended_while_its_page_was_loaded_can_be_played_again(
+    people: BrowserUsers,
+) -> None:
+    ann, bob, match = meet(people)
+    arrive(bob)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    bob.route("**/static/match.js", hold)
+    bob.goto("about:blank")
+    bob.goto(f"/matches/{match}", wait_until="commit")
+    wait_until(lambda: bob.evaluate("true") and held, "the request of the script")
+    ann.get_by_role("button", name="Abort").click()
+    expect(ann.locator("#status")).to_have_text("No result")
+    held.pop().continue_()
+    expect(bob.locator("#status")).to_have_text("No result")
+    expect(bob.get_by_role("button", name="Play again")).to_be_visible()
+
+
 def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: BrowserSite) -> None:
     (ann, anns_name), (bob, bobs_name) = people.guest(), people.guest()
     choose(ann, "tic_tac_toe", "A player")
@@ -356,6 +380,65 @@ def drag_by_finger(page: Page, cell: int, to: int) -> None:
         touched = [{"x": at[0], "y": at[1]} for at in points]
         devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
     devtools.detach()
+
+
+PICKED = "#board .cell[aria-label*='picked']"
+CELLS = "cells => cells.map((cell) => Number(cell.dataset.cell))"
+#: The moves in the list, and what is on the cells: a step of a move is drawn before it is listed.
+LISTED = """[...document.querySelectorAll(".move, #board .cell")].map((each) =>
+    (each.ariaLabel ?? each.textContent).replace(/, picked/, "")).join()"""
+#: Has a drag played a move or a step of one, or picked its target, or is a question open?
+IS_DROPPED = f"""([listed, answers, over, picked]) => {LISTED} !== listed
+    || [answers, over].some((each) => document.querySelector(each)?.checkVisibility())
+    || document.querySelectorAll(picked).length > 1"""
+
+
+def is_dragged(game: str) -> bool:
+    """Return whether a move of a random match begins with a piece and has a further cell."""
+    position, draw = Position(games.load(small(game))), random.Random(1)
+    while not position.winner:
+        cells = position_view_of(position).cells
+        moves = legal_moves_of(position)
+        if any(len(move.cells) > 1 and cells[move.cells[0]] for move in moves):
+            return True
+        position = position.play(draw.choice(position.legal_actions))
+    return False
+
+
+DRAGGED = [game for game in games.names() if is_dragged(game)] if scale.slow else ["clobber"]
+
+
+def drag_on(page: Page, draw: random.Random) -> int:
+    """Drag pieces until the match is over, and click what cannot be dragged; return the drags."""
+    drags = 0
+    while my_turn(page):
+        grips = page.locator("#board .cell.grip").evaluate_all(CELLS)
+        if not grips or page.locator(f"{PICKED}, {ANSWERS}").count():
+            play_on(page, draw, 1)
+            continue
+        listed = page.evaluate(LISTED)
+        cell = draw.choice(grips)
+        page.locator(f"#board [data-cell='{cell}']").click()
+        targets = page.locator("#board .cell.target").evaluate_all(CELLS)
+        page.locator(f"#board [data-cell='{cell}']").click()  # puts the piece back
+        drag_by_finger(page, cell, draw.choice([each for each in targets if each != cell]))
+        page.wait_for_function(IS_DROPPED, arg=[listed, ANSWERS, OVER, PICKED])
+        drags += 1
+    return drags
+
+
+@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.parametrize("seat", ["first", "second"] if scale.slow else ["second"])
+@pytest.mark.parametrize("game", DRAGGED)
+def test_a_whole_match_is_played_by_drags_on_a_phone(
+    people: BrowserUsers, site: BrowserSite, game: str, seat: str
+) -> None:
+    page = people.come(viewport=WINDOWS["phone"], has_touch=True, reduced_motion="reduce")
+    match = start_match(page, game, seat, **SMALL.get(game, {}))
+    assert drag_on(page, random.Random(1)) > 0
+    record = site.stored(match)
+    expect(page.locator("#status")).to_have_text(own_result_in(record))
+    assert moves_on(page) == moves_in(record)
 
 
 #: Squares of chess, by their cells.
@@ -566,6 +649,10 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
         expect(banner).to_be_hidden()
         assert match_of(page) == match
         assert moves_on(page) == moves_in(record)
+        page.goto("/")
+        guest = page.locator("#people li", has_text=page.locator("#identity").inner_text())
+        expect(guest).to_contain_text("you")
+        expect(guest.get_by_text("bot", exact=True)).to_have_count(0)
         people.leave()
         assert people.faults == []
 

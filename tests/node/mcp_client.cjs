@@ -19,6 +19,7 @@ const GIVEN = {
   submit_candidate: { versions: { base: { "bot.py": "x" } } },
   test_status: { test: 1 },
   stop_test: { test: 1 },
+  losses: { test: 1 },
   read_log: { test: 1 },
 };
 

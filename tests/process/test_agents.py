@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -17,9 +19,11 @@ from typing import Any
 import pytest
 
 from playout.agents import benchmark_file
+from support.agents import ToolCaller
 from support.chat_endpoint import ChatEndpoint, chat_endpoint
 from support.commands import finish, invoke, run, running_server, start
 from support.waiting import PATIENCE_S, wait_until
+from testbed.machine import reserve_port
 
 #: Answers with the first legal move; with an argument, it does not answer the second request.
 SCRIPT = """\
@@ -170,6 +174,55 @@ def test_a_server_shows_a_benchmark_as_it_grows(endpoint: ChatEndpoint, tmp_path
         assert "&lt;script&gt;alert(1)" in text
 
 
+def test_an_agent_answers_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = reserve_port()
+    monkeypatch.setenv("AGENT_TOKEN", "secret")
+    model = f'name = "agent"\nmcp = {port}\nkey = "AGENT_TOKEN"'
+    path = benchmark(tmp_path, model, pairs=2)
+    process = start("playout-agents", "run", str(path))
+
+    def status() -> int | None:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+            try:
+                connection.request("POST", "/mcp", "{}")
+                return connection.getresponse().status
+            except OSError:
+                return None
+
+    wait_until(lambda: status() == 401 or process.poll() is not None)
+    asyncio.run(answers(f"http://127.0.0.1:{port}/mcp", "secret"))
+    code, output = finish(process)
+    assert code == 0, output
+    assert kinds(path)["result"] == 4
+    stored = [each["answer"] for each in records(path) if each["type"] == "answer"]
+    assert [each["fault"] for each in stored if each["fault"]] == ["the answer names no move"]
+    assert {each["completion_tokens"] for each in stored} == {5}
+
+
+async def answers(address: str, token: str) -> None:
+    """Answer each request with the first legal move, but the first one with nonsense."""
+    import mcp
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+    headers = {"Authorization": f"Bearer {token}"}
+    used = {"prompt_tokens": 100, "completion_tokens": 5}
+    async with (
+        create_mcp_http_client(headers) as http,
+        mcp.Client(streamable_http_client(address, http_client=http)) as client,
+    ):
+        call = ToolCaller(client)
+        assert "is expected" in await call.error("answer", request="m-0-0", content="x")
+        asked = await call("next_request")
+        asked = await call("answer", request=asked["id"], content="x\ny", **used)
+        while not asked["over"]:
+            if asked["id"] is None:
+                asked = await call("next_request")
+                continue
+            (move,) = re.findall(r"Legal moves: ([^,\n]*)", asked["messages"][0]["content"])
+            given = {"request": asked["id"], "content": f"MOVE: {move}"}
+            asked = await call("answer", **given, **used)
+
+
 def test_the_budget_is_kept(endpoint: ChatEndpoint, tmp_path: Path) -> None:
     path = benchmark(tmp_path, ENDPOINT, pairs=30, cost=5.0, tokens=10)
     code, output = run("playout-agents", "run", str(path))
@@ -210,7 +263,7 @@ def folders_of_processes() -> list[str]:
     ("models", "keys", "said"),
     [
         (PROGRAM.replace("command", "comand"), {}, "small.toml:8: unknown key of a model 'comand'"),
-        ('name = "a"', {}, "small.toml:6: a model needs either a command or an endpoint"),
+        ('name = "a"', {}, "small.toml:6: a model needs one of command, endpoint and mcp"),
         ('name = "a"\ncommand = "no-such-program"', {}, "there is no program 'no-such-program'"),
         (PROGRAM, {"opponents": ["esy"]}, "unknown player 'esy'"),
         (PROGRAM, {"cost": 1.0}, "no model has a prompt_price"),
@@ -218,6 +271,7 @@ def folders_of_processes() -> list[str]:
         (f"{ENDPOINT}\nparameters = {{ model = 'b' }}", {}, "model is a field that each"),
         (f"{ENDPOINT}\nparameters = {{ top_p = nan }}", {}, "must have values of JSON"),
         (ENDPOINT, {}, "needs the base address of its endpoint in the variable OPENAI_BASE_URL"),
+        ('name = "a"\nmcp = 9\nkey = "NO_TOKEN"', {}, "needs a token in the variable NO_TOKEN"),
     ],
 )
 def test_faults_of_the_file_are_said(

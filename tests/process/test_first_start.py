@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
-from support.commands import finish, installed
+from support.commands import finish
+from support.first_start import first_start
 from support.processes import children_of, is_gone
 from support.raw_client import RawClient
 from support.waiting import wait_until
 
-#: A server has one game. Beside other work, a process of low priority takes minutes.
-CHANGES = """
-from playout import games
-from playout.server.runtime import game_compilation
-games.names = lambda: ["nim"]
-game_compilation.LOWEST_NICENESS = 0
-"""
-
-
-@contextlib.contextmanager
-def server_with_nim(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start a server on a machine without compiled games, and yield it with its port."""
-    *python, code = installed("playout-server")
-    options = ["--port", "0", "--http", "none", "--database", "none"]
-    server = subprocess.Popen(
-        [*python, f"{CHANGES}{code}", *options],
-        env=os.environ | {"XDG_CACHE_HOME": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        assert server.stdout
-        line = next(each for each in server.stdout if "listening on" in each)
-        yield server, int(line.rpartition(":")[2])
-    finally:
-        server.kill()
-        server.communicate()
-
 
 @pytest.mark.long
 def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
-    with server_with_nim(tmp_path) as (server, port):
+    with first_start(tmp_path, ["nim"]) as (server, port, _):
         assert not [*tmp_path.glob("playout/compiled/all-*/*")]
         with RawClient("127.0.0.1", port) as ada, RawClient("127.0.0.1", port) as bob:
             for client in (ada, bob):
@@ -66,9 +35,15 @@ def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
     assert "Traceback" not in output
 
 
-def test_the_processes_end_with_the_server(tmp_path: Path) -> None:
-    with server_with_nim(tmp_path) as (server, _):
+def test_the_lobby_shows_games_to_come_and_processes_end_with_the_server(
+    tmp_path: Path,
+) -> None:
+    with first_start(tmp_path, ["nim"]) as (server, _, page):
         compiling = wait_until(lambda: children_of(server.pid), "the process that compiles")
+        with urlopen(page) as answer:
+            lobby = answer.read().decode()
+        assert 'class="picture-of-game skeleton" data-game="nim"' in lobby
+        assert '<progress id="to-come-progress" value="0" max="1"' in lobby
         server.send_signal(signal.SIGINT)
         code, _ = finish(server)
         assert code == 0

@@ -13,9 +13,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from playout.laboratory.worker_results import WorkerResults
+from playout.players.analyst.costly_moves import Loss, instructive
 from support import scale
 from support.agents import tools_of
 from support.commands import run
@@ -51,11 +53,19 @@ def test_authors_take_turns_and_a_kill_of_everything_loses_and_repeats_nothing(
             wait_until(lambda: all(map(is_gone, killed)), "the end of all processes")
         with queue.running():
             ended = [queue.ended(number) for number in (1, 2, 3)]
+            lost = [
+                queue.ask("GET", f"api/tests/2/losses{q}", "Ada") for q in ("", "?version=base")
+            ]
+            others = [queue.ask("GET", "api/tests/2/losses", name)[0] for name in ("Bob", "")]
             posts: list[Any] = []
             while len({each["data"]["test"] for each in posts}) < 3:  # a post may come twice
                 posts.append(json.loads(program.posts.get(timeout=TIMEOUT_S).body))
     assert [each["state"] for each in ended[1:]] == ["stronger", "stronger"]
     assert ended[0]["state"] in ("undecided", "not stronger")
+    assert [told["version"].partition(" ")[0] for _, told in lost] == ["new", "base"], lost
+    found = instructive(msgspec.convert(lost[1][1]["matches"], list[Loss]), 3, 1.0, str)
+    assert [each.game for each in found] == ["tic_tac_toe"] * 3
+    assert others == [403, 401]
     # The second candidate of Ada against this base is held to a sixth of alpha, Bob's to a half.
     assert [each["tried"] for each in ended] == [0, 1, 0]
     assert [each["candidates"][0]["bound"] for each in ended] == pytest.approx([40, 120, 40])
@@ -117,6 +127,13 @@ async def an_agent_tests_a_bot(words: Sequence[str], before: int, home: Path) ->
         assert ["compiling" in log for log in logs.values()] == [False, True], logs
         told = await call("submit_candidate", versions={"base": base, "new": base}, wait_s=0)
         assert (await call("stop_test", test=told["test"]))["state"] == "stopped"
+        assert "has no matches: it is stopped" in await call.error("losses", test=told["test"])
+        crashed = await call("losses", test=before)
+        assert crashed["version"].startswith("new ")
+        assert crashed["matches"] == []
+        assert "by crash" in crashed["summary"]
+        text = await call.error("losses", test=before, version="old")
+        assert "has no version 'old', but: base " in text
         assert (await call("test_status", test=told["test"]))["reason"] == "by Eve"
         assert "has ended already" in await call.error("stop_test", test=told["test"])
         text = await call.error("submit_candidate", versions={"base": base}, games=["nim"])

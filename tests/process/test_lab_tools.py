@@ -14,7 +14,7 @@ import pytest
 
 from support import scale
 from support.agents import ToolCaller, tools_of
-from support.commands import installed, invoke
+from support.commands import installed
 from support.repositories import CENTRAL, LAB, LINES_TOML, RANDOM, BotRepository
 from support.waiting import PATIENCE_S
 
@@ -35,8 +35,6 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
         async with tools_of("playout-lab", words, tmp_path) as call:
             names = [tool.name for tool in (await call.client.list_tools()).tools]
             assert names == re.findall(r"^\| `(\w+)\(", LABORATORY, re.MULTILINE)
-            told = " ".join(invoke("playout-lab", "mcp", "--help")[1].split())
-            assert f"{', '.join(names[:-1])} and {names[-1]}." in told
             assert "Nothing was submitted" in await call.error("test_status")
             assert "no test yet" in await call.error("losses")
             status = await call("submit_candidate", versions=["--help"])

@@ -113,16 +113,20 @@ async def refusals(call: ToolCaller) -> None:
         assert "is not a path within the folder" in text
     assert "1 to 200 files" in await call.error("hand_in", competition="cup", files={})
     assert "no competition 'x'" in await call.error("competition", competition="x")
-    for tool in ("laboratory", "submit_candidate", "test_status", "stop_test", "read_log"):
-        given = (
-            {"versions": {"base": {"bot.py": "x"}}} if tool == "submit_candidate" else {"test": 1}
-        )
+    submitted = {"submit_candidate": {"versions": {"base": {"bot.py": "x"}}}}
+    for tool in TOOLS[TOOLS.index("laboratory") :]:
+        given = submitted.get(tool, {"test": 1})
         assert "cannot be reached" in await call.error(tool, **given)
     assert "unknown game" in await call.error("rules", game="nimm")
     assert (await call("tournaments"))["items"] == []
     assert "there is no tournament" in await call.error("tournaments", tournament="a1")
     await a_puzzle(call)
     await a_finished_match(call)
+    assert "unknown game 'nimm'" in await call.error("puzzles", game="nimm")
+    assert len(await call.error("competition", competition="x" * 70_000)) < 500
+    for uri, text in (("rules/nimm", "unknown game 'nimm'"), ("protocol/x", "no request 'x'")):
+        with pytest.raises(Exception, match=text):
+            await call.client.read_resource(f"playout://{uri}")
     listed = await call.client.list_resources()
     assert [str(each.uri) for each in listed.resources] == ["playout://protocol"]
     for uri, part in (

@@ -52,14 +52,13 @@ from playout.server.model.records import Account, converted
 
 #: Seconds in which a bot must connect after its start, or after its last report that it prepares.
 CONNECT_S = 30.0
-#: Seconds in which a challenger that has lost its connection before its first move must come back
-#: for its match to continue, and one whose page was closed or loaded again. After its first move,
-#: the bot's process ends then if it can be started again in time, and the match waits.
+#: Seconds after which the process of a bot ends, if it can be started again in time: its challenger
+#: has lost the connection, or has closed its page or loads another one. The match waits meanwhile.
 RETURN_S, RELOAD_S = 5.0, 10.0
 #: Seconds without a move after which a bot gives its process up, until its opponent acts. They are
 #: counted in whole periods, so that it may take twice as long.
 IDLE_S = 180.0
-#: Seconds for which a match without a clock waits for a player who is away.
+#: Seconds for which a match without a clock waits for a player who has moved and is away.
 AWAY_S = 7 * 86400.0
 
 
@@ -342,10 +341,6 @@ class BotManager:
         for bot in self._bots.values():
             if bot.rival is event.session:
                 bot.left_timer.set(now + (RELOAD_S if event.left else RETURN_S))
-        for away in self._away.values():
-            rival = opponent_of(away.seat)
-            if away.room.seats[rival - 1] is event.session and not away.room.match.has_moved(rival):
-                away.timer.set(now + RELOAD_S)
 
     def bot_awaited(self, event: BotAwaited, now: float) -> None:
         """Start the bot of a match in which its opponent has acted."""
@@ -525,16 +520,13 @@ class BotManager:
     def _end_left(self, key: str, now: float) -> None:
         """Free the bot of a challenger that is away, unless it has too little time to start again.
 
-        A match without a move of the challenger ends; another one waits, once it is the
-        challenger's turn.
+        The match waits, once it is the challenger's turn.
         """
         bot = self._bots[key]
         for match_id in list(bot.session.matches) if bot.rival.connection is None else ():
             room = self._rooms.running[match_id]
             seat = room.seat_of(bot.rival)
-            if seat and not room.match.has_moved(seat):
-                room.abandon(seat, now)
-            elif seat and room.match.to_move != seat:
+            if seat and room.match.to_move != seat:
                 bot.left_timer.set(now + RELOAD_S)
             elif seat and room.can_start_again(opponent_of(seat), now):
                 self._free(bot, room, now, idle=False)

@@ -24,6 +24,7 @@ from playout.protocol.names import skeleton
 from playout.ratings.bradley_terry import AVERAGE
 from playout.server.core.view import board_of, drawn, legal_moves_of, position_view_of
 from playout.server.storage.results import PuzzleRatings, PuzzleRow
+from playout.server.web.api import error_as_json
 from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
 from playout.server.web.match_data import PositionData
 from playout.server.web.pages.source import PageSource, render_page
@@ -101,10 +102,13 @@ def puzzle_drawing(puzzle: Puzzle) -> tuple[str, dict[str, object] | None]:
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page of a game, the list of its puzzles, or one of them."""
     *spelled, last = request.path
-    if last == _LIST:
-        return await _list(source, request, parse_game("/".join(spelled)))
     if last.endswith(".json"):
-        return await _state(source, request, last.removesuffix(".json"))
+        try:
+            if last == _LIST:
+                return await _list(source, request, parse_game("/".join(spelled)))
+            return await _state(source, request, last.removesuffix(".json"))
+        except HttpError as error:
+            return error_as_json(error)
     Parameters(request, ("puzzle",))
     game = parse_game("/".join(request.path))
     ratings = await source.archive.puzzle_ratings(game)

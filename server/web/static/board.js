@@ -645,7 +645,7 @@ export class BoardView {
       const text = told(name.charAt(0).toUpperCase() + name.slice(1));
       return this.#button(text, () => this.#choose(move), PLAIN.includes(name) ? "button" : undefined);
     });
-    if (this.#done.length) buttons.push(this.#button(gettext("Take back"), () => this.#click(-1), "button"));
+    if (this.#done.length) buttons.push(this.#button(gettext("Take back"), () => this.#takeBack(), "button"));
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#setButtons(...buttons);
     if (hadFocus) this.#cells.get(this.#focused).focus();
@@ -863,9 +863,21 @@ export class BoardView {
     const target = this.#targetAt(cell);
     if (target < 0 && this.#picked.length === 0) return;
     const { move, picked } = pick(this.#ways, this.#picked, target < 0 ? cell : target);
-    this.#picked = picked?.length ? picked : this.#firstPicked();
+    this.#picked = picked?.length ? picked : this.#unpicked(move);
     this.#draw();
     if (move) this.#choose(move);
+  }
+
+  /** Take back the moves of checkers that were chosen. */
+  #takeBack() {
+    this.#picked = this.#firstPicked();
+    this.#draw();
+  }
+
+  /** What stays picked when a piece is put back: the moves of other checkers, if several move. */
+  #unpicked(move) {
+    const done = this.#done;
+    return !move && done.length && done.length < this.#picked.length ? done : this.#firstPicked();
   }
 
   #press(event, cell) {

@@ -369,15 +369,19 @@ class MatchPage {
 
   /** Connect, unless the match is over and this person did not play it. */
   #connect() {
-    const mine = this.#record.players.indexOf(session()?.name) + 1;
     if (this.#record.awaitsLuck) this.#catchUp();
-    if (this.#record.over && !mine) return;
-    if (this.#record.over) this.#record.seat = mine;
+    this.#claimSeat();
+    if (this.#record.over && !this.#record.seat) return;
     this.#connection = this.#open("human");
     if (!this.#record.over) this.#speech = import("./position_text.js");
     this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
     setInterval(() => this.#tick(), TICK_MS);
     this.#show();
+  }
+
+  /** Of a match that is over, note which player this person was. */
+  #claimSeat() {
+    if (this.#record.over) this.#record.seat ??= this.#record.players.indexOf(session()?.name) + 1 || null;
   }
 
   #open(role) {
@@ -542,6 +546,7 @@ class MatchPage {
     const data = response?.ok ? await response.json() : null;
     const { last, over } = this.#record; // what came during the request was announced
     if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
+    this.#claimSeat();
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();

@@ -20,6 +20,15 @@ class ExitingPlayer(players.Player):
         os._exit(3)
 
 
+class ResigningPlayer(players.Player):
+    """Resigns when it has to move."""
+
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
+        raise players.Resigned
+
+
 class StuckPlayer(players.Player):
     """Never moves."""
 

@@ -9,6 +9,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from playout.agents.report import BenchmarkReport
 from playout.agents.variants import known
 from playout.commands.restarts import BackOff
 from support.chat_endpoint import completion
+from support.players.failing_players import ResigningPlayer
 from support.waiting import PATIENCE_S
 
 Answer = Callable[[ModelRequest], ModelAnswer]
@@ -237,6 +239,24 @@ def test_models_play_each_other_and_players_are_calibrated(journal: Any) -> None
     assert ratings["greedy"]
     assert (ratings["random"].value, ratings["random"].high) == (0, 0)
     assert ratings["greedy"].value > 0
+
+
+def test_an_opponent_that_resigns_loses_by_play(journal: Any) -> None:
+    report, _ = play(journal, first, opponents=(f"{ResigningPlayer.__module__}:ResigningPlayer",))
+    model = report.measures[0]
+    assert (model.matches, model.won, model.gifts) == (4, 4, 0)
+
+
+def test_a_report_shows_what_strength_costs_and_the_costly_moves_of_lost_matches(
+    journal: Any,
+) -> None:
+    report, _ = play(journal, first, opponents=("minimax",))
+    assert report.measures[0].lost
+    page = replace(report, search_s=20.0).html()
+    assert "<h2>Elo by cost of a move</h2>" in page
+    assert re.search(r"<p>move \d+, \w\d: win rate \d+% -&gt; 0%; better: \w\d</p>", page)
+    assert "Elo by tokens of a move" not in page
+    assert "win rate" not in report.html()
 
 
 def test_a_model_has_no_more_pairs_when_its_place_is_certain(journal: Any) -> None:

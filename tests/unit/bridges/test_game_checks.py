@@ -12,9 +12,11 @@ from playout import games
 from playout.bridges import bridge_command
 from playout.bridges.comply import game_checks
 from playout.bridges.comply.game_checks import CHECKS, faults
+from playout.bridges.comply.player_checks import passes
 from playout.games import Game, IllegalAction, State
 from playout.games.core import plugins
 from playout.games.core.view import BoardView
+from playout.players import Player
 from support.variants import every_game
 
 
@@ -168,3 +170,15 @@ def test_the_game_of_a_file_is_checked(tmp_path: Path, monkeypatch: pytest.Monke
     )
     assert "state: (1, 0, 7)\n    after the actions: none" in shown.output
     assert "Traceback" not in shown.output
+
+
+@pytest.mark.parametrize("error", [SystemExit("bye"), KeyboardInterrupt()])
+def test_a_player_that_ends_its_process_is_told(
+    error: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def make() -> Player:
+        raise error
+
+    assert not passes(make, games.load("nim"), "1/move")
+    expected = f"FAILED: the constructor of the player raised {type(error).__name__}"
+    assert expected in capsys.readouterr().out

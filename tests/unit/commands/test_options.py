@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import importlib
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from playout.commands import entry_points
-from playout.commands.options import OptionGroup
+from playout.commands.options import OptionGroup, add_current_folder, registered
 from playout.server.organizer.tournament_command import main as tournament
 from playout.server.server_command import main as server
 
@@ -127,3 +128,20 @@ def test_options_of_a_local_server_are_refused_with_a_running_one(
 def test_the_name_of_an_account_is_refused_without_a_running_server() -> None:
     refused = CliRunner().invoke(tournament, ["run", "x.toml", "--name", "Ada"])
     assert "leave out --name" in refused.output
+
+
+def test_a_file_that_another_module_hides_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is at the end of the path of imports, after the modules of Python."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("random", "own_bot_here"):
+        Path(f"{name}.py").write_text("")
+    add_current_folder("uct(simulations=5)", "own_bot_here:Bot(x=1)")
+    for named in (
+        lambda: add_current_folder("random:Bot"),
+        lambda: registered("random:Game", tmp_path),
+    ):
+        with pytest.raises(click.UsageError, match=r"random.py cannot be imported: its name is "):
+            named()

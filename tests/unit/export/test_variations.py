@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import io
+import operator
 import random
+import re
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +17,7 @@ from sgfmill import sgf
 from playout import games
 from playout.games import Position
 from playout.server.export.sgf import LETTERS, Unsuitable
-from playout.server.export.variations import BadTree, read, write_pgn, write_sgf
+from playout.server.export.variations import BadTree, Line, read, write_pgn, write_sgf
 from playout.server.tournament.opening_file import pasted
 
 #: A tree: the names of the moves to each position that has no further ones.
@@ -129,6 +131,33 @@ def test_other_games_have_their_moves_in_the_grammar_of_pgn(game: str) -> None:
     assert all(f'"{each}"' in " ".join(words) or each in words for line in lines for each in line)
     with pytest.raises(Unsuitable):
         write_sgf(games.load(game), read(tree))
+
+
+@pytest.mark.parametrize("game", ["draughts", "checkers"])
+def test_a_capture_of_several_pieces_is_one_move(game: str) -> None:
+    """Other programs number the moves of draughts so; the rest of a line was out of step."""
+    draw, rules = random.Random(3), games.load(game)
+    for _ in range(20):
+        position = Position(rules)
+        while not position.winner and position.ply < 60:
+            position = position.play(draw.choice(position.legal_actions))
+        movers = [each[0] for each in position.states[: position.ply]]
+        turns = 1 + sum(map(operator.ne, movers, movers[1:]))
+        if turns < position.ply:
+            break
+    written = write_pgn(rules, [*position.moves])
+    moves = re.findall(r"[0-9]+[-x][0-9x]+", written.partition("\n\n")[2])
+    assert len(moves) == turns
+    assert pasted(written, rules, 400)[1] == position.moves
+
+
+def test_a_variation_within_a_capture_replaces_the_whole_move() -> None:
+    rules = games.load("draughts(fen=W:W32:B28;18;17;9;19;10)")
+    long, left, right = (
+        rules.parse_turn(rules.initial_state(), each) for each in ("32x21", "32x3", "32x5")
+    )
+    tree: Line = [*long[:2], [*left[1:2], left[2], [right[2]]], long[2]]
+    assert write_pgn(rules, tree).split("\n\n")[1] == "1. 32x21 ( 1. 32x3 ( 1. 32x5 ) ) *"
 
 
 @pytest.mark.parametrize(

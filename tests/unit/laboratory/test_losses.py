@@ -1,4 +1,4 @@
-"""playout.laboratory.losses: which lost matches show most, and the moves that cost most."""
+"""playout.laboratory.losses and costly_moves: which lost matches show most, and their moves."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from playout import games
-from playout.games import Position
-from playout.laboratory.losses import Loss, instructive, lost_matches, reasons
+from playout.games import Position, SpecError
+from playout.laboratory.losses import lost_matches, reasons, shortest_by_moves, unsearched
+from playout.players.analyst.costly_moves import Loss, instructive
 from playout.protocol.messages import Reason
-from playout.server.export.replay import Contradiction
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
 #: Nim with five chips, of which a turn takes one to three: whoever begins wins by taking one.
@@ -48,7 +48,8 @@ def stored(names: Sequence[str], game: str = GAME, **changes: Any) -> StoredMatc
 
 
 def found(matches: Sequence[StoredMatch], name: str, number: int = 3) -> list[Loss]:
-    return instructive(lost_matches(matches, name), name, number, 1.0, lambda line: None)
+    shortest = shortest_by_moves(lost_matches(matches, name))
+    return instructive([unsearched(each, name) for each in shortest], number, 1.0, str)
 
 
 def test_the_move_that_lost_a_won_position_is_found() -> None:
@@ -75,8 +76,9 @@ def test_a_match_lost_from_its_opening_has_no_costly_move_and_comes_last() -> No
 
 
 def test_equal_matches_count_once_and_as_many_as_wanted_are_returned() -> None:
-    matches = [stored(["3", "2"]), stored(["3", "2"]), stored(["2", "3"])]
-    assert len(found(matches, "Ann")) == 2
+    other = stored(["3", "2"], game="nim(chips=5,max_take=4)", winner=2)
+    matches = [stored(["3", "2"]), stored(["3", "2"]), stored(["2", "3"]), other]
+    assert len(found(matches, "Ann")) == 3
     assert len(found(matches, "Ann", number=1)) == 1
 
 
@@ -96,5 +98,5 @@ def test_only_losses_count_and_their_reasons_are_said() -> None:
 
 def test_a_game_with_chance_is_refused() -> None:
     rolled = stored(["roll"], game="pig", winner=2, reason=Reason.RESIGNATION)
-    with pytest.raises(Contradiction, match="has chance"):
+    with pytest.raises(SpecError, match="has chance"):
         found([rolled], "Ann")

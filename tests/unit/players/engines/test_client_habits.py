@@ -191,6 +191,15 @@ def test_errors_of_optional_commands_are_no_faults(engine: Made, kind: str) -> N
     assert made.game.action_name(made.game.initial_state(), first_move(made)) == "e4"
 
 
+@pytest.mark.parametrize("answer", ["Illegal move: {1}", "Illegal move (unknown command): {1}"])
+def test_an_optional_command_that_is_taken_for_a_move_is_no_fault(
+    engine: Made, answer: str
+) -> None:
+    made = engine("chess", "xboard", ("(easy|post|st|accepted)", [f"{answer}\n"]),
+                  ("go", ["move e2e4\n"]))  # fmt: skip
+    assert made.game.action_name(made.game.initial_state(), first_move(made)) == "e4"
+
+
 def first_move(made: Engine) -> int:
     return made.choose(Position(made.game), _LIMIT).action
 
@@ -216,7 +225,7 @@ def test_a_refused_move_or_position_is_a_fault(engine: Made, answer: str) -> Non
 @pytest.mark.parametrize(
     "answer",
     ["resign", "0-1 {White resigns}", "0-1", "tellics resign", "White resigns", "0-1 {mate}",
-     "resign {hopeless}", "Resign"],
+     "resign {hopeless}", "Resign", "result 0-1 {White resigns}"],
 )  # fmt: skip
 def test_an_engine_resigns_in_all_ways_of_xboard(engine: Made, answer: str) -> None:
     made = engine("chess", "xboard", ("go", [f"{answer}\n"]))
@@ -237,7 +246,7 @@ def test_a_claim_without_a_move_is_shown(
 @pytest.mark.parametrize(
     "answer",
     ["move e2e4", "My move is: e2e4", "My move is : e2e4", "1. ... e2e4", "1 ... e2e4", "move e4",
-     "offer draw\nmove e2e4", "move e2e4\n1/2-1/2 {Draw by repetition}",
+     "My move is:e2e4", "offer draw\nmove e2e4", "move e2e4\n1/2-1/2 {Draw by repetition}",
      "tellics hello\nmove e2e4", "Move ordering : 99%\nmove e2e4"],
 )  # fmt: skip
 def test_a_move_is_understood_in_all_forms_of_xboard(engine: Made, answer: str) -> None:
