@@ -94,6 +94,10 @@ def run(path: Path, output: Path | None) -> None:
         except ModelUnusable as error:
             raise click.UsageError(str(error)) from error
         arena = Arena(benchmark, journal, clients)
+        for each in benchmark.models:
+            if each.mcp:
+                address = f"http://127.0.0.1:{each.mcp}/mcp"
+                say(printable(f"{each.name} is asked at {address}, with the token in {each.key}"))
 
         def write() -> None:
             progress = f"{arena.progress()}, at {utc(time.time()):%Y-%m-%d %H:%M:%S} UTC"

@@ -210,7 +210,7 @@ class Arena:
         mine = [
             (len(self._taken[each.digest]), each)
             for each in self.contests
-            if str(each.game) == game and (each.two[0].model or _NOBODY).name == owner
+            if str(each.game) == game and each.owner == owner
         ]
         open_ = [(float(begun), each) for begun, each in mine if begun < each.pairs]
         if not (owner and self._benchmark.certain) or any(begun < _FIRST for begun, _ in open_):
@@ -391,7 +391,3 @@ class Arena:
 
 def _prompt(position: Position, asked: _Asked) -> dict[str, str]:
     return {"role": "user", "content": prompt(position, asked.who.form, asked.game)}
-
-
-#: The owner of contests between players.
-_NOBODY = ModelConfig("")

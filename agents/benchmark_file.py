@@ -102,6 +102,11 @@ class Contest:
     pairs: int
     digest: str
 
+    @property
+    def owner(self) -> str:
+        """The name of the first model; empty between players."""
+        return self.two[0].model.name if self.two[0].model else ""
+
 
 @dataclass(frozen=True)
 class Question:

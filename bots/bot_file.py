@@ -5,6 +5,7 @@ A folder without it has one Python file with a class of Playout's `Player`.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ import msgspec
 
 import playout
 from playout.commands import toml_table
-from playout.commands.subprocesses import python_path
+from playout.commands.subprocesses import python_path, script_fault
 from playout.commands.toml_table import TomlTable
 from playout.games.core import plugins
 from playout.games.core.compilation_cache import OTHER_CACHES, caches
@@ -23,6 +24,8 @@ from playout.server.tournament.competition_file import BOT_PROTOCOLS
 
 FILE = "bot.toml"
 _MOST_BYTES = 2**16
+#: A program of the folder in a command of the shell.
+_OWN_PROGRAM = re.compile(r"(?<![^\s;&|])\./[^\s;&|\"']+")
 
 
 class BotFileError(ValueError):
@@ -89,6 +92,10 @@ def _described(path: Path) -> BotFile:
     table.close()
     if found.protocol == "python" and not (path.parent / found.command).is_file():
         table.fault("command: for protocol = 'python', it is the name of a Python file", "command")
+    for key, command in (("command", found.command), ("build", found.build)):
+        for program in _OWN_PROGRAM.findall(command):
+            if fault := script_fault(path.parent / program):
+                table.fault(f"{key}: {program} {fault}", key)
     if faults.found:
         raise BotFileError(faults.text())
     return found

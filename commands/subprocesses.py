@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import ctypes
 import math
@@ -64,6 +65,21 @@ def own(call: str, *arguments: str, first: str = "") -> list[str]:
 def own_environment() -> dict[str, str]:
     """Return the environment for a command of Playout, without this process's own variables."""
     return others_environment() | {"PYTHONPATH": python_path()}
+
+
+def script_fault(path: str | Path) -> str:
+    """Return why Linux cannot run a script that was saved on Windows; "" for any other file."""
+    first = b""
+    with contextlib.suppress(OSError):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                first = file.readline(_SHOWN)
+    mark = codecs.BOM_UTF8
+    if first.startswith(mark + b"#!"):
+        return "begins with a byte order mark: save it as UTF-8 without one"
+    if first.startswith(b"#!") and first.endswith(b"\r\n"):
+        return "has the ends of lines of Windows: save it with those of Linux (LF)"
+    return ""
 
 
 def python_path() -> str:

@@ -56,8 +56,7 @@ from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage.results import page_of
 from playout.server.tournament.report import Report
 from playout.server.tournament.report.writers import no_link
-from playout.server.web.api import error_as_json
-from playout.server.web.http import HTML, TEXT, HttpError, HttpResponse, as_json
+from playout.server.web.http import HTML, TEXT, HttpError, HttpResponse, as_json, error_as_json
 from playout.server.web.pages.tournaments import report_html
 from playout.server.web.parameters import Parameters
 from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment

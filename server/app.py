@@ -90,9 +90,9 @@ from playout.server.storage.client import StorageClient
 from playout.server.storage.engine import first_line
 from playout.server.storage.queries import Reader
 from playout.server.storage.stored_ladders import stored_ladders
-from playout.server.web.api import Api, error_as_json
+from playout.server.web.api import Api
 from playout.server.web.archive import Archive
-from playout.server.web.http import HandlerResource
+from playout.server.web.http import HandlerResource, error_as_json
 from playout.server.web.http_server import MAX_CONNECTIONS, Access
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages

@@ -110,7 +110,9 @@ def command(
         )
         return found
 
-    sys.exit(_serve(serve, identity, server, retry_s))
+    code = _serve(serve, identity, server, retry_s)
+    sys.stdout.flush()
+    os._exit(code)  # a thread may search or ask a site, and cannot be stopped
 
 
 def _serve(

@@ -361,8 +361,8 @@ def write_a_bot(game: str, competition: str = "") -> str:
     else:
         then = (
             "Make it stronger, and test each change against the version before with "
-            "submit_candidate. If a test is stopped, read its reason (test_status) and its logs "
-            "(read_log), and mend the bot."
+            "submit_candidate; losses shows the moves that cost it most. If a test is stopped, "
+            "read its reason (test_status) and its logs (read_log), and mend the bot."
         )
     return (
         f"Write a bot for {game}. Read its rules first (tool rules).\n\n"

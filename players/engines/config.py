@@ -14,6 +14,7 @@ from platformdirs import user_config_path
 
 from playout import games
 from playout.commands import toml_table
+from playout.commands.subprocesses import script_fault
 from playout.commands.toml_table import Faults, TomlTable
 from playout.games import Game, SpecError
 from playout.games.core import spec
@@ -92,6 +93,8 @@ class EngineConfig:
             raise SpecError(
                 f"the engine {self.name!r}: there is no program {self.command[0]!r} that can be run"
             )
+        if fault := script_fault(self._path):
+            raise SpecError(f"the engine {self.name!r}: {self._path} {fault}")
         if self.sandbox:
             self._require_sandbox(self.sandbox, self._path)
 

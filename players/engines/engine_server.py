@@ -269,7 +269,8 @@ class LineInput:
         self._put(None)
 
     def _add(self, line: bytes) -> None:
-        self._put(line.decode(errors="replace").rstrip("\r"))
+        text = line.decode(errors="replace").rstrip("\r")
+        self._put(text.removeprefix("\ufeff"))  # a program on .NET begins with a byte order mark
 
     def _put(self, line: str | None) -> None:
         with self._changed:

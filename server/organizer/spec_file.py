@@ -22,7 +22,7 @@ import click
 from playout import games
 from playout.commands import toml_table
 from playout.commands.cores import usable_cores
-from playout.commands.subprocesses import own_environment
+from playout.commands.subprocesses import own_environment, script_fault
 from playout.commands.toml_table import Check, Faults, TomlError
 from playout.protocol import versions
 from playout.protocol.codec import ADMINISTRATORS_FRAME, encode
@@ -62,8 +62,8 @@ def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantChe
     if len(spec.entrants) > MOST_ENTRANTS or not 0 < len(games) <= MOST_GAMES:
         return
     for place, each in enumerate(spec.entrants):
-        if each.command and not each.protocol and (program := missing_program(each, folder)):
-            yield place, EntrantCheck(f"there is no program {program!r} that can be run")
+        if each.command and not each.protocol and (fault := _program_fault(each, folder)):
+            yield place, EntrantCheck(fault)
     known = replace(spec, games=tuple(games))
     places = [place for place, each in enumerate(spec.entrants) if each.player or each.protocol]
     with ThreadPoolExecutor(usable_cores()) as pool:
@@ -73,10 +73,24 @@ def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantChe
 
 def missing_program(entrant: Entrant, folder: Path) -> str | None:
     """Return the program of an entrant's command if it does not exist in the folder."""
+    program, path = _program(entrant, folder)
+    return None if path else program
+
+
+def _program_fault(entrant: Entrant, folder: Path) -> str:
+    """Return why the program of an entrant's command cannot be run; "" if it can."""
+    program, path = _program(entrant, folder)
+    if path is None:
+        return f"there is no program {program!r} that can be run"
+    fault = script_fault(path)
+    return f"{path} {fault}" if fault else ""
+
+
+def _program(entrant: Entrant, folder: Path) -> tuple[str, str | None]:
+    """Return the program of an entrant's command, and its path, None if it cannot be run."""
     program = shlex.split(entrant.command or "")[0]
     own = folder / (entrant.folder or "")
-    where = str(own / program) if os.sep in program else program
-    return None if shutil.which(where) else program
+    return program, shutil.which(str(own / program) if os.sep in program else program)
 
 
 def _check_player(entrant: Entrant, spec: TournamentSpec, folder: Path) -> EntrantCheck:

@@ -47,7 +47,6 @@ from playout.server.web.http import (
 from playout.server.web.match_data import MatchData, MatchLookup, encoded
 from playout.server.web.pages.source import MatchResponses
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
-from playout.server.web.texts import ENGLISH, Language
 
 _encode = msgspec.json.Encoder().encode
 
@@ -280,9 +279,3 @@ class Api:
         parameters = Parameters(request, ("page", "per_page"))
         seeks = [seek.to_message() for seek in self._hub.lobby]
         return page_of(seeks, parameters.page, parameters.per_page)
-
-
-def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
-    """The response for an error, as JSON with the field `error`, for programs in English."""
-    body = _encode({"error": str(error)})
-    return HttpResponse(body, error.status, JSON, headers=ANY_ORIGIN)

@@ -115,6 +115,12 @@ def error_as_text(error: HttpError, language: Language = ENGLISH) -> HttpRespons
     return HttpResponse(f"{error}\n".encode(), error.status)
 
 
+def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
+    """The response for an error, as JSON with the field `error`, for programs in English."""
+    body = msgspec.json.encode({"error": str(error)})
+    return HttpResponse(body, error.status, JSON, headers=ANY_ORIGIN)
+
+
 def request_language(request: Request) -> Language:
     """The language that a person has chosen, or that of the browser."""
     untyped: Any = request

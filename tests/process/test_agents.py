@@ -193,6 +193,7 @@ def test_an_agent_answers_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     asyncio.run(answers(f"http://127.0.0.1:{port}/mcp", "secret"))
     code, output = finish(process)
     assert code == 0, output
+    assert f"agent is asked at http://127.0.0.1:{port}/mcp, with the token in AGENT_TOKEN" in output
     assert kinds(path)["result"] == 4
     stored = [each["answer"] for each in records(path) if each["type"] == "answer"]
     assert [each["fault"] for each in stored if each["fault"]] == ["the answer names no move"]

@@ -17,6 +17,7 @@ from playout.players.evaluations.placements import (
     new_placements,
 )
 from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables, phase_of
+from support.scale import sample
 
 
 def random_tables(game: KernelGame) -> Tables:
@@ -31,7 +32,11 @@ def kernel_game(name: str) -> KernelGame:
     return game
 
 
-@pytest.mark.parametrize("name", ["hex(size=5)", "y(size=5)", "go(size=5)", "mnk(m=4,n=4,k=3)"])
+# Each game is compiled for five seconds.
+GAMES = ("hex(size=5)", "y(size=5)", "go(size=5)", "mnk(m=4,n=4,k=3)")
+
+
+@pytest.mark.parametrize("name", sample(GAMES, short=2))
 def test_each_action_is_worth_what_the_evaluation_of_the_next_position_says(name: str) -> None:
     game, draw, compared = kernel_game(name), random.Random(2), 0
     tables = random_tables(game)

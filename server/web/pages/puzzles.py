@@ -24,8 +24,14 @@ from playout.protocol.names import skeleton
 from playout.ratings.bradley_terry import AVERAGE
 from playout.server.core.view import board_of, drawn, legal_moves_of, position_view_of
 from playout.server.storage.results import PuzzleRatings, PuzzleRow
-from playout.server.web.api import error_as_json
-from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
+from playout.server.web.http import (
+    JSON,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    cacheable_response,
+    error_as_json,
+)
 from playout.server.web.match_data import PositionData
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name

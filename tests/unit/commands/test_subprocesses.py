@@ -1,4 +1,4 @@
-"""Child processes of Playout whose parent is killed before it has sent an order."""
+"""Child processes whose parent is killed before it has sent an order; scripts of Windows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
+from playout.bots import bot_file
+from playout.bots.bot_file import BotFileError
+from playout.commands.subprocesses import script_fault
+from playout.games import SpecError
+from playout.players.engines.config import EngineConfig
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.server.organizer.spec_file import checks
 from support.documents import ROOT
 
 _CALL = re.compile(r"\"(playout[\w.]+:\w+)\"")
@@ -78,3 +86,40 @@ def test_no_program_reads_an_order_in_another_way() -> None:
 
 def test_the_programs_are_found() -> None:
     assert len(PROGRAMS) >= 8
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"#!/bin/sh\r\nexec true\r\n", "ends of lines of Windows"),
+        (b"\xef\xbb\xbf#!/bin/sh\nexec true\n", "byte order mark"),
+        (b"#!/bin/sh\nexec true\n", ""),
+        (b"\x7fELF\r\n", ""),
+        (b"", ""),
+    ],
+)
+def test_a_script_of_windows_is_told_before_it_is_run(
+    content: bytes, fault: str, tmp_path: Path
+) -> None:
+    """Linux says only that there is no such file, or that its format is wrong."""
+    script = tmp_path / "bot.sh"
+    script.write_bytes(content)
+    script.chmod(0o700)
+    (tmp_path / "bot.toml").write_text(
+        'protocol = "lines"\ncommand = "./bot.sh 1"\nbuild = "cd . && ./bot.sh"\n'
+    )
+    config = EngineConfig("own", ("./bot.sh",), "lines", tmp_path)
+    entrant = Entrant("Ada", "", command="./bot.sh")
+    spec = TournamentSpec("t", ("nim",), "match", (entrant,))
+    assert fault in script_fault(script)
+    found = [each.fault for _, each in checks(spec, tmp_path)]
+    if not fault:
+        config.require_program()
+        assert found == []
+        assert bot_file.read(tmp_path)
+        return
+    assert fault in found[0]
+    with pytest.raises(SpecError, match=fault):
+        config.require_program()
+    with pytest.raises(BotFileError, match=rf"command: ./bot.sh .*{fault}[^$]*\nbot.toml:3: build"):
+        bot_file.read(tmp_path)

@@ -28,6 +28,7 @@ def piped() -> tuple[LineInput, int]:
 def test_lines_come_without_their_ends() -> None:
     assert lines_of(b"") == []
     assert lines_of(b"a\nb\r\n\nc") == ["a", "b", "", "c"]
+    assert lines_of(b"\xef\xbb\xbfuci\r\nquit\r\n") == ["uci", "quit"]
     assert lines_of(b"\xff\xfe\n") == ["\ufffd\ufffd"]
 
 
