@@ -51,7 +51,6 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         faults=(),
         cluster=cluster_summary(REPORT),
         headline="",
-        faults=(),
         summary=(),
         left_s=None,
     ).decode()
