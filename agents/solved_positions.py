@@ -1,7 +1,7 @@
 """Positions with exact values: the measure of moves that keep the value with best play.
 
 `exact_values.json.xz`, which `scripts/solve` makes, has positions of many games. In each, at least
-one move preserves the value (a win, a tie or a loss with best play) and at least one does not.
+one move preserves the value (a win or a tie with best play) and at least one does not.
 """
 
 from __future__ import annotations

@@ -6,14 +6,16 @@ ran elsewhere, and checks that each spectator receives every move. They watch ov
 views. Rounds with and without them alternate, on the same server.
 
 *One match* is between two bots that fill a board of 19 by 19 and send their analysis of each move,
-at a pace of 20 to 50 ms per move, and as fast as possible. *A lobby* has fifty such matches with
-one move per second each, and pages that show all fifty. Latency is the time from sending a move to
-the mover's own copy of its update.
+at a pace of 20 to 50 ms per move, and as fast as possible. *A broadcast* is the same at a pace, but
+the spectators come late, and each fetches the moves before, as the page does. *A lobby* has fifty
+such matches with one move per second each, and pages that show all fifty. Latency is the time from
+sending a move to the mover's own copy of its update.
 """
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -22,6 +24,7 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
@@ -70,18 +73,23 @@ COLUMNS = (
     Column("moves", "moves per round"),
     Column("updates", "updates in all"),
     Column("kib", "KiB per update", ".2f"),
+    Column("slowest_s", "slowest fetch, s", ".2f"),
 )
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The players, the spectators, and the function that plays a round with or without them."""
+    """The players, the spectators, and the function that plays a round with or without them.
+
+    `fetches`: whether each spectator fetches the moves before.
+    """
 
     players: str
     watch: str
     count: int
     matches: int
     play: Callable[[ServerProcess, Spectators | None], Load]
+    fetches: bool = False
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -95,6 +103,14 @@ def run(bench: Bench) -> list[ResultTable]:
         ),
         "as fast as possible": Scene(
             "one match, as fast as possible", one, SPECTATORS, 1, partial(_match, moves, None)
+        ),
+        "broadcast": Scene(
+            "one match, a move per 20 to 50 ms",
+            f"{SPECTATORS:,} of its broadcast, who come late",
+            SPECTATORS,
+            1,
+            partial(_match, bench.pick(150, 100), PACE_S, late=bench.pick(200, 60)),
+            fetches=True,
         ),
         "lobbies": Scene(
             f"{BOARDS} matches, a move per second each",
@@ -115,7 +131,7 @@ def _measure(rounds: int, table: ResultTable, served: ServerProcess, scene: Scen
     without, within, seen = list[Load](), list[Load](), list[SpectatorReport]()
     for _ in range(rounds):
         without.append(scene.play(served, None))
-        with watching(served.page, scene.count, scene.matches) as spectators:
+        with watching(served.page, scene.count, scene.matches, scene.fetches) as spectators:
             within.append(scene.play(served, spectators))
             spectators.ask("finish")
             seen.append(spectators.answer())
@@ -128,6 +144,7 @@ def _measure(rounds: int, table: ResultTable, served: ServerProcess, scene: Scen
             moves=Sample(load.moves for load in within),
             updates=Sample(each.updates for each in seen),
             kib=Sample(each.kib / each.updates for each in seen),
+            slowest_s=Sample(each.slowest_s for each in seen) if scene.fetches else None,
         )
 
 
@@ -148,21 +165,23 @@ def _match(
     pace_s: tuple[float, float] | None,
     served: ServerProcess,
     spectators: Spectators | None,
+    late: int = 0,
 ) -> Load:
-    """Play `moves` moves of one match, from when all spectators watch it."""
+    """Play `moves` moves of one match, from when all spectators watch it: after `late` moves."""
     load = Load()
     draw = random.Random(1)
     with playing(served, _AnalysisDialogue(GAME), 2) as selector:
         turns = _turns(selector, load.latencies_s)
         player, move = next(turns)
-        if spectators:
-            spectators.ask("watch")
-            spectators.answer()
-        for _ in range(moves):
+        for ply in range(late + moves):
+            if spectators and ply == late:
+                spectators.ask("watch")
+                spectators.answer()
             if pace_s:
                 time.sleep(draw.uniform(*pace_s))
             player.send(move, time.perf_counter())
             player, move = next(turns)
+    del load.latencies_s[:late]
     return load
 
 
@@ -196,6 +215,8 @@ def _lobby(seconds: float, served: ServerProcess, spectators: Spectators | None)
 # Spectators over WebSocket, in a process of their own. They check that no update is missing.
 
 
+#: Seconds in which the fetches begin, as in `large_match.js`, and how many are made at a time.
+FETCH_S, _FETCHING = 2.0, 100
 #: After this many seconds without a message, all messages have arrived.
 QUIET_S = 1.0
 NICE = 19
@@ -208,24 +229,29 @@ _TAIL = 60
 
 @dataclass
 class SpectatorReport(HelperReport):
-    """Updates that the spectators received in all, the data, and the number of matches."""
+    """Updates that the spectators received in all, the data, and the number of matches.
+
+    `slowest_s`: the seconds of the slowest fetch, from the moment at which it was due.
+    """
 
     updates: int = 0
     kib: float = 0.0
     matches: int = 0
+    slowest_s: float = 0.0
 
 
 Spectators = Helper[SpectatorReport]
 
 
 @contextlib.contextmanager
-def watching(page: int, count: int, matches: int) -> Iterator[Spectators]:
+def watching(page: int, count: int, matches: int, fetches: bool) -> Iterator[Spectators]:
     """Connect `count` spectators until the end of the block.
 
     At the word "watch" each of them watches that many matches as soon as enough run, and they
-    answer. At "finish" they read the rest, and report; a missed update is a fault.
+    answer. At "finish" they read the rest, and report; a missed update is a fault. With `fetches`,
+    each fetches a match as the page of a broadcast does, of which a refusal is a fault.
     """
-    arguments = page, count, matches
+    arguments = page, count, matches, fetches
     with helper("the spectators", _run, *arguments, answer_s=3 * SILENCE_S) as spectators:
         spectators.answer()  # all are connected
         yield spectators
@@ -275,17 +301,40 @@ class _Spectator:
         return data
 
 
-def _run(page: int, count: int, matches: int, pipe: Connection) -> None:
+def _run(page: int, count: int, matches: int, fetches: bool, pipe: Connection) -> None:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
     with contextlib.ExitStack() as stack:
         spectators = _connect(page, count, stack)
         pipe.send(SpectatorReport())
         pipe.recv()
-        _watch(spectators, matches)
+        (first, *_) = _watch(spectators, matches)
         pipe.send(SpectatorReport(matches=matches))
-        pipe.send(_read_on(spectators, pipe))
+        if fetches:
+            pool = stack.enter_context(ThreadPoolExecutor(_FETCHING))
+            due = sorted(time.monotonic() + FETCH_S * random.random() for _ in spectators)
+            fetched = [
+                pool.submit(_fetch, page, first, each, number) for number, each in enumerate(due)
+            ]
+        report = _read_on(spectators, pipe)
+        if fetches:
+            report.slowest_s = max(each.result() for each in fetched)
+        pipe.send(report)
         pipe.recv()
+
+
+def _fetch(page: int, match: str, due_at: float, number: int) -> float:
+    """Fetch a match at its time, from one of many addresses; return the seconds until its end."""
+    time.sleep(max(0.0, due_at - time.monotonic()))
+    own = f"127.0.0.{2 + number % _FETCHING}", 0
+    with contextlib.closing(
+        http.client.HTTPConnection("127.0.0.1", page, source_address=own)
+    ) as connection:
+        connection.request("GET", f"/api/matches/{match}", headers={"Accept-Encoding": "gzip"})
+        response = connection.getresponse()
+        response.read()
+    assert response.status == http.client.OK, f"a fetch was answered with {response.status}"
+    return time.monotonic() - due_at
 
 
 def _connect(page: int, count: int, stack: contextlib.ExitStack) -> list[_Spectator]:
@@ -319,8 +368,8 @@ _UPGRADE = (
 )
 
 
-def _watch(spectators: list[_Spectator], matches: int) -> None:
-    """Let all spectators watch all matches, as soon as enough run."""
+def _watch(spectators: list[_Spectator], matches: int) -> list[str]:
+    """Let all spectators watch all matches, as soon as enough run; return these."""
     first = spectators[0]
     found: list[str] = []
     while len(found) < matches:
@@ -336,6 +385,7 @@ def _watch(spectators: list[_Spectator], matches: int) -> None:
         received = spectator.until(b'"re":"watches"')
         spectator.tail = received[received.rindex(b'"re":"watches"') :]
         spectator.started = received.count(b'"type":"started"')
+    return found[:matches]
 
 
 def _read_on(spectators: list[_Spectator], pipe: Connection) -> SpectatorReport:

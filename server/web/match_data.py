@@ -5,15 +5,16 @@ Running matches are found in the hub, finished ones in the archive.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct, structs
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from playout.games import Position
@@ -57,7 +58,7 @@ from playout.server.storage.results import (
 from playout.server.web.archive import Archive
 from playout.server.web.http import HttpError
 from playout.server.web.parameters import parse_id
-from playout.server.web.worker_pool import WorkUnavailable
+from playout.server.web.worker_pool import IterativeLock, WorkUnavailable
 
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -292,8 +293,19 @@ def _rounded(clocks: tuple[ClockState, ClockState]) -> tuple[ClockState, ClockSt
     return first, second
 
 
+class _LoadedMatch(NamedTuple):
+    """The data of a match, and when its load began."""
+
+    data: MatchData
+    began_at: float
+
+
 class MatchLookup:
-    """Finds matches for pages and the API, with a cache of the last ones."""
+    """Finds matches for pages and the API, with a cache of the last ones.
+
+    Requests that wait for a load of a match share it if they came before it began, also when the
+    match has other moves by then: a thousand come at once when a broadcast shows another match.
+    """
 
     def __init__(
         self, hub: Hub, archive: Archive, now: Callable[[], float] = time.monotonic
@@ -302,8 +314,8 @@ class MatchLookup:
         self._archive = archive
         self._now = now
         #: Loads one at a time: a long one takes 0.1 s, and many requests may be for the same one.
-        self._loading = DeferredLock()
-        self._cache: OrderedDict[str, MatchData] = OrderedDict()
+        self._loading = IterativeLock()
+        self._cache: OrderedDict[str, _LoadedMatch] = OrderedDict()
         #: The ended matches of the cache whose luck is not stored yet: they are read again when it
         #: has been measured.
         self._unmeasured: set[str] = set()
@@ -336,15 +348,22 @@ class MatchLookup:
         return Deferred.fromCoroutine(self._data(parse_id(match)))
 
     async def _data(self, match: str) -> MatchData:
-        data = self._cached(match)
-        if data is None:
+        asked_at = self._now()
+        loaded = self._cached(match)
+        if loaded:
+            self._cache.move_to_end(match)
+        else:
             async with self._loading:
-                data = self._cached(match) or await self._load(match)
-        self._cache[match] = data
-        self._cache.move_to_end(match)
-        if len(self._cache) > _MAX_CACHED:
-            removed, _ = self._cache.popitem(last=False)
-            self._unmeasured.discard(removed)
+                loaded = self._cached(match, asked_at)
+                if loaded is None:
+                    began_at = self._now()
+                    loaded = _LoadedMatch(await self._load(match), began_at)
+                    self._cache[match] = loaded  # before the next one gets the lock
+                    self._cache.move_to_end(match)
+                    if len(self._cache) > _MAX_CACHED:
+                        removed, _ = self._cache.popitem(last=False)
+                        self._unmeasured.discard(removed)
+        data = loaded.data
         room = self._hub.rooms.get(match)
         if data.result and self._hub.awaits_luck(match):
             return structs.replace(data, luck_awaited=True)
@@ -353,16 +372,22 @@ class MatchLookup:
         clocks = room.shown_clocks(self._now())
         return structs.replace(data, clocks=clocks, withheld=room.is_withheld)
 
-    def _cached(self, match: str) -> MatchData | None:
-        """The cached data of a match, unless it has other moves by now or has ended."""
-        data, room = self._cache.get(match), self._hub.rooms.get(match)
-        if data is None:
+    def _cached(self, match: str, asked_at: float = math.inf) -> _LoadedMatch | None:
+        """The cached data of a match that is current, or was loaded since `asked_at`.
+
+        That of a match that has ended since is not returned.
+        """
+        loaded, room = self._cache.get(match), self._hub.rooms.get(match)
+        if loaded is None:
             return None
-        if data.result:
+        if loaded.data.result:
             is_current = match not in self._unmeasured or self._hub.awaits_luck(match)
-            return data if is_current else None
-        known = tuple(each.action for each in data.positions[1:])
-        return data if room and known == room.match.position.moves[: room.shown_ply] else None
+            return loaded if is_current else None
+        if room is None:
+            return None
+        known = tuple(each.action for each in loaded.data.positions[1:])
+        is_current = known == room.match.position.moves[: room.shown_ply]
+        return loaded if is_current or loaded.began_at > asked_at else None
 
     async def _load(self, match: str) -> MatchData:
         room = self._hub.rooms.get(match)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.internet.threads import deferToThreadPool
@@ -35,6 +35,27 @@ class WorkUnavailable(HttpError):
         super().__init__(http.SERVICE_UNAVAILABLE, text)
 
 
+class IterativeLock(DeferredLock):
+    """A lock that its waiters get in a loop: those of DeferredLock get it within each other.
+
+    More than a hundred that find a cached value exceeded the limit of recursion, after which nobody
+    got the lock any more.
+    """
+
+    _is_passed_on = False
+
+    def release(self: Self) -> None:
+        """Release the lock, and pass it on to waiters until one keeps it."""
+        self.locked = False
+        if self._is_passed_on:
+            return
+        self._is_passed_on = True
+        while self.waiting and not self.locked:
+            self.locked = True
+            self.waiting.pop(0).callback(self)
+        self._is_passed_on = False
+
+
 @dataclass
 class _CacheEntry:
     """A computed value, and the time.monotonic() at which it expires."""
@@ -50,7 +71,7 @@ class WorkerPool:
         self._reactor = reactor
         self._pool = ThreadPool(0, _THREADS, name="web")
         self._waiting = 0
-        self._computing = DeferredLock()
+        self._computing = IterativeLock()
         #: Changed only under the lock of `_computing`.
         self._cache: OrderedDict[Hashable, _CacheEntry] = OrderedDict()
         reactor.callWhenRunning(self._pool.start)

@@ -225,6 +225,7 @@ def test_forged_matches_are_refused(reporter: ReportingAccount, stored: StoredTo
     assert "in the future" in fault(lambda each: each["finished"].update(at=9e9))
     assert "not ended" in fault(lambda each: each.update(finished=None))
     assert "unknown" in fault(lambda each: each.update(reporter="Ann"))
+    assert "U+0000" in fault(lambda each: each["finished"].update(text="a\0b"))
     assert reporter.report()["matches"] == 0
 
 

@@ -112,6 +112,8 @@ class HubHarness:
         self.unchecked_files: list[CheckFile] = []
         #: The reports that are to be answered at the end of the call, as if none was made before.
         self.unchecked_reports: list[CheckReport] = []
+        #: The fault of these reports, or nothing.
+        self.report_fault = ""
         #: Hashes passwords and compares them.
         self.checked: Callable[[str, str], str] = checked
         #: Computes the ratings; None if it fails.
@@ -215,7 +217,7 @@ class HubHarness:
             draft = TournamentDraft(toml=file.toml, values=file.values or {})
             self.do(self.hub.file_checked(file.check, draft, self.now))
         while self.unchecked_reports:
-            report = CheckedReport(self.unchecked_reports.pop(0).check)
+            report = CheckedReport(self.unchecked_reports.pop(0).check, fault=self.report_fault)
             self.do(self.hub.report_checked(report, self.now))
         while self.unchecked:
             check = self.unchecked.pop(0)

@@ -15,6 +15,8 @@ from playout.server.model.records import Record
 
 #: Maximum number of reports that wait to be checked.
 _MOST_CHECKS = 20
+#: The bytes of the database that a record takes beyond those of its report.
+_RECORD_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,12 @@ class Reports:
         if account in self._busy or len(self._checks) >= _MOST_CHECKS:
             text = "the report before is still being checked: wait for its answer"
             raise Refused(Code.RATE_LIMITED, text, 1.0)
-        if not context.budget.has_room(owners_of(session), len(request.matches), origin.now):
+        # Also a report that is refused costs the time of its check.
+        owners, size = owners_of(session), len(request.matches) + len(request.whole)
+        if not context.budget.has_room(owners, size, origin.now):
             text = f"an account may store {context.policy.stored_mb_per_hour:g} MB an hour"
             raise Refused(Code.RATE_LIMITED, f"{text}: continue later", 600.0)
+        context.budget.charge(owners, size, origin.now)
         number = next(self._numbers)
         self._busy.add(account)
         self._checks[number] = request, session
@@ -75,8 +80,7 @@ class Reports:
                 refused = Refused(Code.BAD_TOURNAMENT, found.fault)
                 context.decline(session.connection, refused, request.id)
             return
-        size = 100 * len(found.records) + len(request.matches)
-        context.budget.charge(owners_of(session), size, now)
+        context.budget.charge(owners_of(session), _RECORD_BYTES * len(found.records), now)
         for each in found.records:
             context.store(each)
         if found.over and found.records:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from markupsafe import Markup
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from playout.server.core.hub import Hub
@@ -27,6 +27,7 @@ from playout.server.web.http import (
 from playout.server.web.match_data import MatchData, MatchLookup
 from playout.server.web.templates import VARIES, render
 from playout.server.web.texts import ENGLISH, Language
+from playout.server.web.worker_pool import IterativeLock
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ class PageCache(Generic[T]):
         self._valid_s = valid_s
         self._cache: OrderedDict[Hashable, _Cached[T]] = OrderedDict()
         #: The keys whose values are being made, for which others wait.
-        self._making: dict[Hashable, DeferredLock] = {}
+        self._making: dict[Hashable, IterativeLock] = {}
 
     async def get(
         self, key: Hashable, make: Callable[[], Awaitable[T]], version: object = None
@@ -57,7 +58,7 @@ class PageCache(Generic[T]):
         """The cached value of a key, or a new one from `make` for another version of the data."""
         cached = self._cached(key, version)
         if cached is None:
-            making = self._making.setdefault(key, DeferredLock())
+            making = self._making.setdefault(key, IterativeLock())
             try:
                 async with making:
                     cached = self._cached(key, version) or await self._made(key, make, version)

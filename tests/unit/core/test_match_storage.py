@@ -11,8 +11,10 @@ from playout.protocol.messages import (
     Code,
     CreateTournament,
     EnterLadder,
+    MatchesReported,
     Move,
     Notice,
+    ReportMatches,
     Seek,
     Update,
     Welcome,
@@ -247,3 +249,17 @@ def test_after_a_restart_the_stored_analysis_of_a_match_counts() -> None:
     bob.ask(Move(match=guests.match, ply=1, action=0, info=FULL), Update)
     assert again.stored[-1].info is None  # type: ignore[union-attr]
     assert dropped(bob)
+
+
+@pytest.mark.parametrize("fault", ["", "it is forged"])
+def test_reports_are_charged_also_when_they_are_refused(fault: str) -> None:
+    harness = HubHarness(stored=True, stored_mb_per_hour=1.0)
+    harness.report_fault = fault
+    ann = harness.client("Ann", guest=False)
+    report = ReportMatches(id=1, tournament="t", at=1.0, matches="A" * 30_000, whole="B" * 30_000)
+    assert 60_000 < 1e6 / 3600 * STORAGE_BURST_S < 120_000
+    if fault:
+        assert ann.refused(report) is Code.BAD_TOURNAMENT
+    else:
+        ann.ask(report, MatchesReported)
+    assert ann.refused(report) is Code.RATE_LIMITED

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec import structs
+from twisted.internet.defer import gatherResults
 
 from playout.protocol.messages import Move, Resign
 from playout.server.model.records import StoredMatch
@@ -89,6 +91,22 @@ def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path)
     assert over.result
     assert over.result.winner == 1
     assert table.data() is over
+
+
+def test_a_thousand_that_ask_during_a_load_share_the_next_one(loop: Loop, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/playout.db"
+    table = Table(loop, url)
+    table.play(0, 2)
+    table.store()
+    times = itertools.count()
+    finder = MatchLookup(table.harness.hub, Archive(url, loop), lambda: next(times))
+    asked = [finder.data(table.match) for _ in range(1000)]
+    table.play(2, 3)
+    found = loop.wait(gatherResults(asked, consumeErrors=True))
+    assert len({id(each.positions) for each in found}) == 2
+    assert {len(each.positions) for each in found} == {3}, "the move is not stored yet"
+    table.store()
+    assert len(loop.wait(finder.data(table.match)).positions) == 4
 
 
 @pytest.mark.parametrize("luck", [(0.25,), ()], ids=["measured", "no evaluation"])

@@ -48,6 +48,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         ENGLISH,
         record=record,
         running=empty,
+        faults=(),
         cluster=cluster_summary(REPORT),
         headline="",
         summary=(),
