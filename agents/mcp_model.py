@@ -59,8 +59,7 @@ class McpClient(ModelClient):
         self.tools = RequestTools()
         server = tool_server(_INSTRUCTIONS, self.tools, most=_LONGEST)
         transport = HttpTransport(listener, lambda: token)
-        serve = lambda: asyncio.run(transport.serve(server))  # noqa: E731
-        threading.Thread(target=serve, daemon=True).start()
+        threading.Thread(target=asyncio.run, args=(transport.serve(server),), daemon=True).start()
 
     def ask(self, request: ModelRequest) -> ModelAnswer:
         """Return the answer of a client; its time begins when a client fetches the request."""
@@ -76,7 +75,8 @@ class McpClient(ModelClient):
     def close(self) -> None:
         """Tell a client that waits for a request that the benchmark is over."""
         self.tools.is_over = True
-        self.tools.is_told.wait(_FAREWELL_S)
+        if self.tools.is_used:
+            self.tools.is_told.wait(_FAREWELL_S)
 
 
 class OfferedRequest(NamedTuple):
@@ -92,7 +92,9 @@ class RequestTools:
 
     def __init__(self) -> None:
         self.is_over = False
-        #: Set when a client has been told so.
+        #: Whether a client has fetched a request.
+        self.is_used = False
+        #: Set when a client has been told that the benchmark is over.
         self.is_told = threading.Event()
         #: The requests that no client has fetched, and those that were fetched, by id.
         self._waiting: deque[OfferedRequest] = deque()
@@ -120,6 +122,7 @@ class RequestTools:
                 request = offered.request
                 self._fetched[request.id] = offered
                 offered.is_fetched.set()
+                self.is_used = True
                 told = {"id": request.id, "messages": request.messages}
                 return told | {"max_tokens": request.tokens, "over": False}
             if time.monotonic() >= give_up_at:
