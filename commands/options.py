@@ -37,8 +37,9 @@ def combined(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
 class OptionGroup(click.Group):
     """A group in which an option before a subcommand is one of the subcommand, or an error.
 
-    Options without a value for the group's function, such as `--game`, have had their effect. The
-    defaults that a configuration file sets apply to the subcommand, too.
+    Options without a value for the group's function, such as `--game`, have had their effect; if
+    the subcommand has an option of this name with a meaning of its own, it is an error. Defaults
+    that a configuration file sets apply to the subcommand, too.
     """
 
     #: The key of the words of the options before the subcommand, in the metadata of a context.
@@ -49,7 +50,7 @@ class OptionGroup(click.Group):
         before = context.meta.setdefault(self._BEFORE, [])
         values, _, order = self.make_parser(context).parse_args(list(args))
         for option in dict.fromkeys(order):
-            if isinstance(option, click.Option) and option.expose_value and option.name in values:
+            if isinstance(option, click.Option) and option.name in values:
                 before.append((option, _words(option, values[option.name])))
         return super().parse_args(context, args)
 
@@ -66,9 +67,19 @@ class OptionGroup(click.Group):
         context.default_map = {**defaults, name: defaults}
         if isinstance(command, click.Group):
             return name, command, rest
-        known = {each for option in command.get_params(context) for each in option.opts}
+        its = command.get_params(context)
+        known = {each for option in its for each in option.opts}
+        valued = {each for option in its if option.expose_value for each in option.opts}
         words: list[str] = []
         for option, given in context.meta[self._BEFORE]:
+            if not option.expose_value:
+                if not valued.isdisjoint(option.opts):
+                    raise click.UsageError(
+                        f"{given[0]} before {name!r} makes a game of a file known, and has another "
+                        f"meaning there: write it after {name!r}",
+                        context,
+                    )
+                continue
             if known.isdisjoint(option.opts):
                 whole = f"{context.command_path} {name}"
                 raise click.UsageError(

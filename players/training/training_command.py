@@ -21,7 +21,7 @@ from playout import games
 from playout.cluster import dask_option, require_dask
 from playout.commands import toml_table
 from playout.commands.cores import usable_cores
-from playout.commands.options import FiniteRange, OptionGroup, game_option
+from playout.commands.options import FiniteRange, OptionGroup, game_option, registered
 from playout.commands.text import as_file_name
 from playout.games import SpecError
 from playout.games.core import plugins, spec
@@ -367,7 +367,7 @@ def import_(file: Path, output: Path, game: str | None, **metadata: str) -> None
     """Read a net of AlphaZero_Gomoku, and write it to the ONNX file OUT.onnx."""
     _require_loadable(output, ".onnx")
     try:
-        rules = games.load(game) if game else alphazero_gomoku.game_of(file)
+        rules = games.load(registered(game)) if game else alphazero_gomoku.game_of(file)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     alphazero_gomoku.convert(file, output, rules, metadata)

@@ -14,8 +14,10 @@ from typing import IO
 
 import click
 
+from playout.commands.options import registered
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import counted
+from playout.games.core import plugins
 from playout.protocol import sgf, text_files
 from playout.protocol.dice import verified_rolls
 from playout.server.cli.database_commands import opened
@@ -65,6 +67,8 @@ def export(
     A match that cannot be written in this format is reported and left out; then the exit code is 1.
     """
     progress = _Progress("written")
+    if game and plugins.is_target(game):
+        game = registered(game)
     with opened(database) as archive, doing("Writing the matches"):
         start = since.replace(tzinfo=UTC).timestamp() if since else None
         matches = archive.matches(match=match, game=game, player=player, since=start)

@@ -14,7 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 from playout.commands import entry_points
-from playout.commands.options import OptionGroup, add_current_folder, registered
+from playout.commands.options import (
+    ImportedCommand,
+    OptionGroup,
+    add_current_folder,
+    registered,
+)
+from playout.games.core import plugins
 from playout.server.organizer.tournament_command import main as tournament
 from playout.server.server_command import main as server
 
@@ -71,6 +77,61 @@ def test_an_option_before_a_subcommand_is_one_of_it_or_refused(name: str) -> Non
             assert refused.exit_code == 2, (path, option)
             text = "Invalid value" if "Invalid value" in refused.output else "has no effect on"
             assert text in refused.output, (path, option, refused.output)
+
+
+def filled_in(option: click.Parameter) -> list[str]:
+    """The words of an option with a value that its type allows."""
+    assert isinstance(option, click.Option)
+    if option.is_flag:
+        return [option.opts[-1]]
+    if option.opts[-1] == "--game":
+        return ["--game", "own_game:Own"]
+    kind = option.type
+    if isinstance(kind, click.Choice):
+        return [option.opts[-1], str(kind.choices[0])]
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        return [option.opts[-1], str(int(kind.min or 0) + 1)]
+    return [option.opts[-1], "empty.toml"]
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_an_option_has_the_same_effect_before_and_after_a_subcommand(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each option of both: `--game` before `export` exported all games."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own_game", raising=False)
+    monkeypatch.setenv(plugins.VARIABLE, "{}")
+    Path("empty.toml").write_text("")
+    Path("own_game.py").write_text("from playout.games.nim import Nim\nclass Own(Nim): pass\n")
+    group, called = GROUPS[name], list[dict[str, object]]()
+    for path, listed in descendants(group):
+        command = listed.imported() if isinstance(listed, ImportedCommand) else listed
+        if isinstance(command, click.Group):
+            continue
+        needed = [each for each in command.params if each.required]
+        words = ["empty.toml" for each in needed if isinstance(each, click.Argument)]
+        shared = {word for each in command.params for word in each.opts}
+        monkeypatch.setattr(command, "callback", lambda **given: called.append(given))
+        for option in group.params:
+            if shared.isdisjoint(option.opts) or option.name == "version":
+                continue
+            others = [each for each in needed if isinstance(each, click.Option)]
+            more = [word for each in others if each.opts != option.opts for word in filled_in(each)]
+            typed, results = filled_in(option), []
+            for line in (
+                [*typed, *path, *words, *more],
+                [*path, *typed, *words, *more],
+                [*path, *words, *more, *typed],
+            ):
+                called.clear()
+                done = CliRunner().invoke(group, line)
+                values = {key: str(value) for each in called for key, value in each.items()}
+                if line[0] != typed[0] or "has another meaning there" not in done.output:
+                    results.append((done.exit_code, values))
+            assert results[0][0] == 0, (path, option.opts, done.output)
+            assert all(each == results[0] for each in results), (path, option.opts, results)
 
 
 @pytest.fixture
