@@ -394,6 +394,8 @@ GGF = f"{'-' * 27}O*{'-' * 6}*O{'-' * 27}"
         ("connect_four", "4453", "4 4 5 3"),
         ("chess", "1.e4 e5 2.Nf3", "e4 e5 Nf3"),
         ("hex(size=11,swap=true)", "b3 swap-pieces i2", "b3 swap i2"),
+        ("havannah(swap=true)", "e5 swap f6", "e5 e5 f6"),
+        ("havannah(swap=true)", "e5 swap-pieces f6", "e5 e5 f6"),
         ("hex(size=11)", "(;GM[11]SZ[11];B[a10];W[j1];B[resign])", "a10 j1"),
         ("othello", f"1 (;GM[Othello]BO[8 {GGF} *]B[F5//0.1]W[d6/1.2]B[C3];)", "f5 d6 c3"),
         ("othello", "(;FF[4]GM[2]SZ[8]AB[e4][d5]AW[d4][e5];B[f5];W[d6];B[c3];)", "f5 d6 c3"),
