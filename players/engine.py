@@ -18,7 +18,15 @@ from typing import Annotated
 import msgspec
 
 from playout.games import Game, Option, Position, SpecError
-from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, Reporter
+from playout.players.core.player import (
+    Cancelled,
+    Candidates,
+    Limit,
+    Player,
+    PlayResult,
+    Report,
+    Reporter,
+)
 from playout.players.engines import config
 from playout.players.engines.client import UNLIMITED_S, EngineClient, is_short, move_deadline
 from playout.players.engines.process import MATCH_OVER, EngineError, EngineUsage, MatchUse
@@ -116,9 +124,10 @@ class Engine(Player):
                 default="engines.toml in the current folder or the user's configuration folder",
             ),
         ] = "",
+        candidates: Candidates = 1,
     ) -> None:
         super().__init__(game)
-        self._config = config.find(name, file)
+        self._config = replace(config.find(name, file), candidates=candidates)
         self._config.require_game(game)
         self._config.require_program()
         self._client: EngineClient | None = None

@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Literal
 
@@ -89,6 +90,8 @@ class Analyst:
         began = self._clock()
 
         def said(info: Info) -> None:
+            if not info.seconds:  # engines do not report it
+                info = replace(info, seconds=self._clock() - began)
             show(analysis_of(info, order.played), info.lines)
 
         report = paced(said, REPORT_S, self._clock)

@@ -48,7 +48,8 @@ class EngineConfig:
     a move's time that is kept back. `games` restricts the games; () is all. `variant` is the
     UCI_Variant. In GTP, `first_row` is the place of row 1, top or bottom, and `column_i` says
     whether there is a column I, yes or no; "" is what is usual at the game. `sandbox` is where it
-    runs, None for none.
+    runs, None for none. `candidates` is the number of moves that an analysis compares, which the
+    table does not set.
     """
 
     name: str
@@ -65,6 +66,7 @@ class EngineConfig:
     first_row: str = ""
     column_i: bool | None = None
     sandbox: Sandbox | None = None
+    candidates: int = 1
 
     @property
     def digest_words(self) -> tuple[str, ...]:

@@ -6,12 +6,12 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from playout.games import Game, Position
-from playout.players.core.player import Cancelled, Info, Limit, PlayResult
+from playout.players.core.player import LINES, ActionStats, Cancelled, Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
     counted,
@@ -28,6 +28,9 @@ _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
 _FIRST = ("Threads", "Hash")
 #: Seconds for a move without any limit.
 _UNLIMITED_S = 1.0
+#: The option for the number of moves that an analysis compares.
+_LINES_OPTION = "MultiPV"
+_RANK = re.compile(r"[1-9][0-9]{0,2}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _MATE = 10_000
 #: The names of values in a line of a search, which end a variation.
@@ -57,19 +60,23 @@ def parse_option(line: str) -> UciOption | None:
 
 @dataclass(frozen=True)
 class UciInfo:
-    """The exact evaluation of the best move in a line `info`, with its principal variation."""
+    """The exact evaluation of a move in a line `info`, with its principal variation.
+
+    `rank` is 1 for the best move, 2 for the next one.
+    """
 
     score: float
     depth: int
     nodes: int
     variation: tuple[str, ...]
+    rank: int = 1
 
 
 def parse_info(line: str) -> UciInfo | None:
     """Return the evaluation in a line of a search.
 
-    None for a bound, for another move than the best, for a line without a score or a variation,
-    and for a text: what follows `string` are no values.
+    None for a bound, for a line without a score or a variation, and for a text: what follows
+    `string` are no values.
     """
     words = line.split()
     if words[:1] != ["info"] or "pv" not in words:
@@ -83,13 +90,34 @@ def parse_info(line: str) -> UciInfo | None:
     found = dict(pairwise(values))
     kind = found.get("score", "")
     score = found.get(kind, "") if kind in ("cp", "mate") else ""
-    if found.get("multipv", "1") != "1" or not _NUMBER.fullmatch(score):
+    rank = found.get("multipv", "1")
+    if not (_RANK.fullmatch(rank) and _NUMBER.fullmatch(score)):
         return None
     number = float(score)
     if kind == "mate":  # `mate 0`: the player to move is mated
         number = _MATE if number > 0 else -_MATE
     depth, nodes = (_count(found.get(key, "")) for key in ("depth", "nodes"))
-    return UciInfo(number, depth, nodes, tuple(variation[:_LONGEST]))
+    return UciInfo(number, depth, nodes, tuple(variation[:_LONGEST]), int(rank))
+
+
+def compared(found: Mapping[int, Info]) -> Info:
+    """Return the analysis of the best move, with the other moves and their lines.
+
+    `found` has the last analysis of each rank, 1 included. A rank may be older than the one before
+    it; a move that has got a better rank since then counts once.
+    """
+    ranked: dict[int, Info] = {}
+    for rank in sorted(found):
+        ranked.setdefault(found[rank].pv[0], found[rank])
+    if len(ranked) == 1:
+        return found[1]
+    best, *others = ranked.values()
+    actions = []
+    for action, each in ranked.items():
+        visits = max(1, each.simulations // len(ranked))  # the engine counts those of all together
+        actions.append(ActionStats(action, visits, visits * each.win_rate))
+    lines = tuple(each.pv for each in others[: LINES - 1])
+    return replace(best, actions=tuple(actions), lines=lines)
 
 
 def _count(text: str) -> int:
@@ -150,6 +178,8 @@ class UciClient(EngineClient):
         chosen = self.config.options
         self._set({key: chosen[key] for key in _FIRST if key in chosen})
         self._set({key: value for key, value in chosen.items() if key not in _FIRST})
+        if self.config.candidates > 1 and _LINES_OPTION.lower() in self._options:
+            self._set({_LINES_OPTION: self.config.candidates})
 
     def describe(self) -> Iterable[str]:
         yield f"options: {', '.join(each.name for each in self._options.values())}"
@@ -241,10 +271,15 @@ class UciClient(EngineClient):
     def _answer(self, position: Position, deadline: float) -> tuple[str, Info | None]:
         """Wait for the move; return its line, and the last analysis of it."""
         info: Info | None = None
+        found: dict[int, Info] = {}
         try:
             while not self._is_answer(line := self.process.line(deadline).strip(), position):
-                if found := self._info(position, line):
-                    before, info = info, found
+                rank, latest = self._info(position, line)
+                if latest is None:
+                    continue
+                found[rank] = latest
+                if 1 in found:
+                    before, info = info, compared(found)
                     if self.reporter.is_due or before is None or info.depth > before.depth:
                         self.report(info)
         except Cancelled:
@@ -295,19 +330,19 @@ class UciClient(EngineClient):
         is_ours = not last.winner and last.to_move == position.to_move
         self._expected = (last, limit) if answer and is_ours else None
 
-    def _info(self, position: Position, line: str) -> Info | None:
-        """Return the analysis in a line about the best move; None for any other line.
+    def _info(self, position: Position, line: str) -> tuple[int, Info | None]:
+        """Return the rank of the move that a line is about, and its analysis.
 
-        An illegal variation belongs to another position.
+        None for any other line. An illegal variation belongs to another position.
         """
         found = parse_info(line)
         if found is None:
-            return None
+            return 0, None
         begun = len(self._begun(position))
         pv = self._moves.line(position.states[-1 - begun], found.variation)[begun:]
         if not pv:
-            return None
-        return Info(found.nodes, 0.0, found.depth, win_rate(found.score), pv)
+            return 0, None
+        return found.rank, Info(found.nodes, 0.0, found.depth, win_rate(found.score), pv)
 
     def _stop(self, deadline: float) -> None:
         """Stop a search whose result is not needed."""

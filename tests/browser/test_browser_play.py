@@ -413,7 +413,7 @@ def drag_on(page: Page, draw: random.Random) -> int:
     drags = 0
     while my_turn(page):
         grips = page.locator("#board .cell.grip").evaluate_all(CELLS)
-        if not grips or page.locator(f"{PICKED}, {ANSWERS}").count():
+        if not grips or page.locator(PICKED).count():
             play_on(page, draw, 1)
             continue
         listed = page.evaluate(LISTED)
@@ -423,6 +423,8 @@ def drag_on(page: Page, draw: random.Random) -> int:
         page.locator(f"#board [data-cell='{cell}']").click()  # puts the piece back
         drag_by_finger(page, cell, draw.choice([each for each in targets if each != cell]))
         page.wait_for_function(IS_DROPPED, arg=[listed, ANSWERS, OVER, PICKED])
+        if page.locator(ANSWERS).count():
+            play_on(page, draw, 1)
         drags += 1
     return drags
 

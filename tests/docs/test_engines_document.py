@@ -24,7 +24,7 @@ def test_the_files_with_engines_can_be_read(tmp_path: Path) -> None:
 def test_all_keys_of_an_engine_are_listed() -> None:
     _, _, section = DOCUMENT.partition("\n## The file\n")
     listed = re.findall(r"^\| `(\w+)` \|", section.partition("\n### ")[0], re.MULTILINE)
-    assert set(listed) == set(config.EngineConfig.__dataclass_fields__) - {"name"}
+    assert set(listed) == set(config.EngineConfig.__dataclass_fields__) - {"name", "candidates"}
 
 
 def test_all_games_of_uci_are_listed_with_their_variant() -> None:

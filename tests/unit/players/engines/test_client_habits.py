@@ -9,6 +9,7 @@ import contextlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,30 @@ def test_the_win_rate_is_that_of_the_last_exact_line_of_the_best_move(
     engine: Made, other: str
 ) -> None:
     assert uci_rates(engine, f"{_EXACT}{other}\nbestmove e2e4\n") == [rate_of(150)]
+
+
+def test_moves_that_an_analysis_compares_have_rates_and_lines(tmp_path: Path) -> None:
+    lines = [
+        "info depth 8 multipv 2 score cp 150 nodes 90 pv e2e4",
+        "info depth 9 multipv 1 score cp 150 nodes 300 pv e2e4 e7e5",
+        "info depth 9 multipv 3 score cp -50 nodes 300 pv a2a3",
+        "info depth 9 multipv 2 score cp 0 nodes 300 pv d2d4 d7d5",
+    ]
+    answers = [("uci$", ["option name MultiPV type spin default 1 min 1 max 500\nuciok\n"])]
+    answers += [("setoption name MultiPV value 3", ["info string three moves\n"])]
+    answers += [("go", ["\n".join([*lines, "bestmove e2e4\n"])])]
+    options = scripted(tmp_path, "uci", *answers)
+    position = Position(games.load("chess"))
+    with closing(Engine(position.game, **options, candidates=3)) as made:  # type: ignore[arg-type]
+        info = made.choose(position, _LIMIT).info
+    assert "info string three moves" in log_of(tmp_path)
+    assert info is not None
+    assert [position.name(each.action) for each in info.actions] == ["e4", "d4", "a3"]
+    assert [each.visits for each in info.actions] == [100] * 3
+    assert [each.win_rate for each in info.actions] == pytest.approx(
+        [rate_of(150), 0.5, rate_of(-50)]
+    )
+    assert [len(line) for line in (info.pv, *info.lines)] == [2, 2, 1]
 
 
 @pytest.mark.parametrize(
