@@ -382,7 +382,11 @@ GGF = f"{'-' * 27}O*{'-' * 6}*O{'-' * 27}"
         ("othello", "F5D6C3", "f5 d6 c3"),
         ("chess", "position startpos moves e2e4 e7e5", "e4 e5"),
         ("chess", "startpos moves e2e4 e7e5", "e4 e5"),
-        ("chess", "position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 9 moves e2e4 e8d7", "e4 Kd7"),
+        (
+            "chess",
+            "position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 9 moves e2e4 e8d7",
+            "[4k3/8/8/8/8/8/4P3/4K3 w - - 0 9] e4 Kd7",
+        ),
         ("othello", "f5d6c3\n", "f5 d6 c3"),
         ("othello", "1. F5 2. d6 3. c3", "f5 d6 c3"),
         ("othello", '"f5d6c3"', "f5 d6 c3"),
