@@ -317,11 +317,12 @@ def _taken(table: TomlTable, keys: Mapping[str, Check[Any]]) -> dict[str, Any]:
 def _model(table: TomlTable, path: Path) -> ModelConfig:
     """Return the model of a table; if that has faults, the result is not used."""
     name = table.need("name", toml_table.visible(27), "model")
+    ways = [key for key in ("command", "endpoint", "mcp") if key in table]
     model = ModelConfig(name, **_taken(table, MODEL_KEYS))
     own = {"model", "messages", model.tokens_field} & model.parameters.keys()
     for key in sorted(own):
         table.fault(f"parameters: {key} is a field that each request has", "parameters")
-    if sum(map(bool, (model.command, model.endpoint, model.mcp))) != 1:
+    if len(ways) != 1:
         table.fault("a model needs one of command, endpoint and mcp")
     elif model.command:
         try:

@@ -303,6 +303,13 @@ class Havannah(GridGame):
         cells = range(self.rows**2)
         return tuple((self.drawn(cell),) if cell in self.triples else () for cell in cells)
 
+    def parse_action(self, state: State, text: str) -> int:
+        if text.strip().lower() == "swap":  # as in Hex; its name is that of the cell
+            taken = (action for action in self.legal_actions(state) if state[2 + action])
+            if (action := next(taken, None)) is not None:
+                return action
+        return super().parse_action(state, text)
+
     def note(self, state: State) -> str:
         swaps = any(state[2 + action] for action in self.legal_actions(state))
         return "the stone may be taken over" if swaps else ""

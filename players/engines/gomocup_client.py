@@ -11,6 +11,7 @@ from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players.core.player import Info, Limit, PlayResult
 from playout.players.engines.client import (
+    REPEATED_S,
     EngineClient,
     clock_of,
     counted,
@@ -20,6 +21,7 @@ from playout.players.engines.client import (
     win_rate,
 )
 from playout.players.engines.config import EngineConfig, Options
+from playout.players.engines.process import EngineError
 from playout.players.engines.vertices import VertexError, action_at, cell_at, cell_of, coordinates
 
 _GAMES = ("gomoku", "mnk")
@@ -30,6 +32,8 @@ _UNLIMITED_MS = 2**31 - 1
 RETRY_S = 0.05
 #: Seconds in which the answer to ABOUT follows a line that an engine writes at its start.
 BANNER_S = 1.0
+#: Seconds in which a move may follow the refusal of another command.
+REFUSED_S = 2.0
 #: The numbers of a search, as Rapfi writes them.
 _COUNT = re.compile(r"\b(Depth|Node)\s+(\d{1,15})(?:-\d+)?([KMG]?)\b")
 #: The evaluation, in which `+M5` is a win in five moves.
@@ -220,18 +224,37 @@ class GomocupClient(EngineClient):
     def _answer(self, deadline: float, messages: list[str]) -> str:
         """Return the next line that is an answer; a late one to ABOUT is skipped.
 
-        Raises EngineError for UNKNOWN and ERROR.
+        Raises EngineError for UNKNOWN and ERROR, unless an answer follows: engines without ABOUT
+        may refuse a setting late, and others complain of one while they think.
         """
+        refusal = ""
         while True:
-            line = self.process.line(deadline).strip()
+            try:
+                line = self.process.line(deadline).strip()
+            except EngineError as error:
+                if refusal:
+                    raise self.process.fault(f"has answered {refusal[:100]!r}") from error
+                raise
             kind, _, text = line.partition(" ")
             kind = kind.upper().rstrip(":")
             if _REFUSAL.match(line):
-                raise self.process.fault(f"has answered {line[:100]!r}")
-            if kind == "MESSAGE":
+                if not self._is_thinking:
+                    raise self.process.fault(f"has answered {line[:100]!r}")
+                refusal, deadline = line, min(deadline, time.monotonic() + REFUSED_S)
+                self.process.unused(line)
+            elif kind == "MESSAGE":
                 messages.append(text)
             elif line and kind != "DEBUG" and not self._is_about(line):
+                if self._is_thinking and not self._is_move(line, deadline):
+                    self.process.unused(line)
+                    continue
                 return line
+
+    def _is_move(self, line: str, deadline: float) -> bool:
+        """Return whether a line is a move, or the last one for a second: others have no numbers."""
+        is_text = not any(map(str.isdigit, line))
+        until = min(deadline, time.monotonic() + REPEATED_S)
+        return not (is_text and self.process.can_be_read(until))
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:
         """Return the analysis in the messages, as Rapfi writes it, or None."""

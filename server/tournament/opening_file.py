@@ -546,6 +546,8 @@ def read_psq(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
 _POSITION = re.compile(
     r"[1-9A-Za-z*]+(?:/[1-9A-Za-z*]+){3,}\s+[wb]\b.*|[WB]:[WB].*:[WB].*", re.IGNORECASE
 )
+#: What a line of UCI has before a position.
+_UCI_FEN = re.compile(r"(?:position\s+)?fen\s+(?=\S+/)", re.IGNORECASE)
 _FIELDS = re.compile(r"(\S+\s+[wb]\s+\S+\s+\S+)(?:\s+([0-9]+))?(?:\s+([0-9]+))?(.*)", re.IGNORECASE)
 #: A position of FEN and moves from there, as UCI writes them; an operation of EPD is a text.
 _WITH_MOVES = re.compile(r'([^";]*) moves ([^";]*)')
@@ -557,7 +559,7 @@ _QUIET, _MOVE_NUMBER = (
 def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
     """Yield the position of each line that is neither empty nor a comment."""
     for number, line in enumerate(text.split("\n"), start=1):
-        written = line.strip().strip('"')
+        written = _UCI_FEN.sub("", line.strip().strip('"'), count=1)
         if not written or written[0] in "#;%":
             continue
         if not _POSITION.match(written):
@@ -602,7 +604,7 @@ def kind_of(path: str, text: str) -> str:
     kind = path.rpartition(".")[2].lower()
     lines = (line.strip() for line in text.split("\n"))
     first = next((line for line in lines if line and line[0] not in "#%"), "")
-    if kind in ("epd", "fen") or _POSITION.match(first.strip('"')):
+    if kind in ("epd", "fen") or _POSITION.match(_UCI_FEN.sub("", first.strip('"'), count=1)):
         return "epd"
     if kind in OF_GAMES:
         return kind

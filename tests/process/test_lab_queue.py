@@ -138,6 +138,12 @@ async def an_agent_tests_a_bot(words: Sequence[str], before: int, home: Path) ->
         assert "has ended already" in await call.error("stop_test", test=told["test"])
         text = await call.error("submit_candidate", versions={"base": base}, games=["nim"])
         assert "nim" in text
+        if scale.slow:
+            stronger = {"base": base, "new": base | {"bot.py": CENTRAL}}
+            told = await call("submit_candidate", versions=stronger, wait_s=300)
+            lost = await call("losses", test=told["test"], version="base", seconds=1)
+            assert [each["game"] for each in lost["matches"]] == ["tic_tac_toe"] * 3
+            assert lost["matches"][0]["costly"], lost
 
 
 def test_a_server_refuses_the_wrong_file_of_a_queue(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def _logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(gtp_client, "SILENCE_S", 0.05)
     monkeypatch.setattr(gomocup_client, "BANNER_S", 0.02)
+    monkeypatch.setattr(gomocup_client, "REFUSED_S", 0.2)
     monkeypatch.setattr(client, "MARGIN_S", 0.0)
     monkeypatch.setattr(xboard_client, "_FIRST_FEATURE_S", 0.05)
     monkeypatch.setattr(xboard_client, "_NEXT_FEATURE_S", 0.05)
@@ -561,6 +562,19 @@ def test_the_win_rate_of_a_brain_is_that_of_its_last_message(
     assert result.info.win_rate == rate_of(centipawns)
     position = position.play(result.action).play(0)
     assert made.choose(position, _LIMIT).info is None
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["UNKNOWN INFO rule", "ERROR no book", "ERROR: time is short\r\nMESSAGE x", "thinking ...",
+     "Loading the weights", "UNKNOWN"],
+)  # fmt: skip
+def test_a_complaint_before_the_move_is_no_answer(
+    engine: Made, tmp_path: Path, before: str
+) -> None:
+    made = engine("gomoku(size=15)", "gomocup", ("BEGIN", [f"{before}\r\n7,7\r\n"]))
+    assert Position(made.game).name(first_move(made)) == "h8"
+    assert f"[not used] {before.partition(chr(13))[0]}" in log_of(tmp_path)
 
 
 def test_a_brain_that_refuses_to_move_is_at_fault(engine: Made) -> None:
