@@ -543,8 +543,8 @@ page_options = combined(
         "--webhooks",
         metavar="FOLDER",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Tell programs of the ends of matches and tournaments, by signed requests. The folder "
-        "has the secret and what was told; it is made if there is none.",
+        help="Tell programs of the ends of matches, rounds and tournaments, by signed requests. "
+        "The folder has the secret and what was told; it is made if there is none.",
     ),
     click.option(
         "--webhook",

@@ -1,4 +1,4 @@
-"""Tells other programs of ends, as of matches and tournaments, by signed HTTP requests.
+"""Tells other programs of ends, as of matches, rounds and tournaments, by signed HTTP requests.
 
 The requests follow Standard Webhooks 1.0 (standardwebhooks.com). The events are read where they are
 stored, and the folder has the place of the last one that each program took: so each event is
@@ -80,9 +80,9 @@ class EventSource(Protocol):
 
 
 class DatabaseEvents:
-    """The ends of matches and tournaments in a database, with their rows of the JSON API."""
+    """The ends of matches, rounds and tournaments in a database; rows of the JSON API for two."""
 
-    kinds: Sequence[str] = ("match", "tournament")
+    kinds: Sequence[str] = ("match", "round", "tournament")
 
     def __init__(self, url: str) -> None:
         """Raises StorageError."""
@@ -94,6 +94,9 @@ class DatabaseEvents:
         if kind == "match":
             matches = self._reader.ended_matches(after, limit)
             return [EndEvent(each.ended_at or 0.0, each.match, each) for each in matches]
+        if kind == "round":
+            rounds = self._reader.ended_rounds(after, limit)
+            return [EndEvent(*each.place, each) for each in rounds]
         tournaments = self._reader.ended_tournaments(after, limit)
         return [EndEvent(each.ended_at or 0.0, each.tournament, each) for each in tournaments]
 

@@ -5,9 +5,11 @@ They block, so they are not for the reactor. They do not write.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +17,7 @@ import sqlalchemy as sa
 from msgspec import DecodeError, structs
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.games import SpecError
 from playout.protocol.analyst import Puzzle, attempt
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, loads
@@ -76,7 +79,8 @@ from playout.server.storage.schema import (
     tournaments,
     withdrawals,
 )
-from playout.server.tournament.ledger import StoredGame
+from playout.server.tournament import formats
+from playout.server.tournament.ledger import StoredGame, parse_slot
 
 _decode_leaderboard = msgspec.json.Decoder(Leaderboard).decode
 _decode_puzzle = msgspec.json.Decoder(Puzzle).decode
@@ -88,6 +92,57 @@ Place = tuple[float, str]
 
 #: The parts of a time of which `Reader.ladder_trends` has ratings.
 TREND_PARTS = 20
+
+
+class EndedRound(msgspec.Struct, frozen=True):
+    """A round of a tournament that has ended: its number from 1, and when."""
+
+    tournament: str
+    name: str
+    round: int
+    ended_at: float
+
+    @property
+    def identity(self) -> str:
+        """A text that no other round has, in the order of the rounds of a tournament."""
+        return f"{self.tournament}.{self.round:06d}"
+
+    @property
+    def place(self) -> Place:
+        """Its place among the ended rounds."""
+        return self.ended_at, self.identity
+
+
+_place = attrgetter("place")
+
+
+@functools.lru_cache(32)
+def _has_rounds(spec: str) -> bool:
+    """Return whether the rounds of a stored tournament follow from each other."""
+    try:
+        return formats.find(loads(spec).format).shows_rounds
+    except (SpecError, DecodeError):  # of an earlier or a later version
+        return False
+
+
+def _ended_rounds(
+    connection: sa.Connection, tournament: str, ended_at: float | None, since: float
+) -> Iterator[tuple[int, float]]:
+    """Yield the rounds of a tournament that ended since a time, and some before, with the times."""
+    m = matches.c
+    begun = sa.select(m.fixture, m.started_at).where(m.tournament == tournament)
+    order = m.started_at, m.id
+    begins: dict[int, float] = {}
+    recent = begun.where(m.started_at >= since).order_by(*order)
+    for fixture, at in connection.execute(recent).all():
+        begins.setdefault(parse_slot(fixture).key[0], at)
+    for number, at in begins.items():
+        earlier = begun.where(m.fixture.like(f"{number}.%"), m.started_at < at)
+        if number > 1 and connection.execute(earlier.limit(1)).first() is None:
+            yield number - 1, at
+    last = connection.execute(begun.order_by(*(each.desc() for each in order)).limit(1)).first()
+    if last and ended_at is not None:
+        yield parse_slot(last.fixture).key[0], ended_at
 
 
 class Reader:
@@ -231,6 +286,24 @@ class Reader:
         """Return the random id of the database, a UUID."""
         with self._database.connect() as connection:
             return str(connection.scalar(sa.select(identity.c.id)))
+
+    def ended_rounds(self, after: Place, most: int) -> list[EndedRound]:
+        """Return up to `most` rounds of tournaments that ended after a place, the first one first.
+
+        They are those of formats in which a round follows from the results of the one before. It
+        ends when a match of the next one begins, and the last one with its tournament.
+        """
+        t = tournaments.c
+        current = sa.or_(t.ended_at.is_(None), t.ended_at >= after[0])
+        chosen = sa.select(t.id, t.name, t.spec, t.ended_at).where(current)
+        with self._database.connect() as connection:
+            found = [
+                EndedRound(row.id, row.name, number, at)
+                for row in connection.execute(chosen).all()
+                if _has_rounds(row.spec)
+                for number, at in _ended_rounds(connection, row.id, row.ended_at, after[0])
+            ]
+        return sorted((each for each in found if each.place > after), key=_place)[:most]
 
     def ended_tournaments(self, after: Place, most: int) -> list[TournamentRow]:
         """Return up to `most` tournaments that ended after a place, the first of them first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -18,8 +19,9 @@ from playout.server.storage import Database
 from support import scale
 from support.commands import RunningServer, running_server
 from support.http_site import ask
+from support.posts import receiving
 from support.raw_client import Message, RawClient
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 from testbed.machine import children
 
 TOKEN = "5" * 32
@@ -227,3 +229,18 @@ def test_nothing_is_half_ended_after_a_kill(awaits: str, tmp_path: Path) -> None
     (only,) = stored(tmp_path)
     assert only.ended
     assert {each.ended.winner for each in only.matches if each.ended} == {0}
+
+
+@pytest.mark.skipif(not scale.slow, reason="it plays a tournament: --slow")
+def test_each_round_is_told_to_a_webhook(tmp_path: Path) -> None:
+    add_administrator(tmp_path)
+    with receiving(204) as program:
+        options = ("--webhooks", str(tmp_path / "webhooks"), "--webhook", f"{program.origin}/told")
+        with hosting(tmp_path, *options) as (_, boss):
+            tournament = create(boss, "Ann", "Bob", "Cy", "Dee")["tournament"]
+            rounds: list[tuple[str, int]] = []
+            while len(rounds) < 2:
+                event = json.loads(program.posts.get(timeout=PATIENCE_S).body)
+                if event["type"] == "round.ended":
+                    rounds.append((event["data"]["tournament"], event["data"]["round"]))
+    assert rounds == [(tournament, 1), (tournament, 2)]
