@@ -14,6 +14,7 @@ from typing import IO
 
 import click
 
+from playout import games
 from playout.commands.options import registered
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import counted
@@ -69,6 +70,10 @@ def export(
     progress = _Progress("written")
     if game and plugins.is_target(game):
         game = registered(game)
+    if game and "(" in game:  # matches have the canonical spelling, without usual values
+        with contextlib.suppress(games.SpecError):
+            canonical = str(games.load(game))
+            game = canonical if "(" in canonical else f"{canonical}()"
     with opened(database) as archive, doing("Writing the matches"):
         start = since.replace(tzinfo=UTC).timestamp() if since else None
         matches = archive.matches(match=match, game=game, player=player, since=start)
