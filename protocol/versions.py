@@ -131,7 +131,7 @@ class Sources:
             return
         text, near = content.decode(errors="replace"), posixpath.dirname(path) or "."
         if path.endswith(".py"):
-            for level, name in _imports(text):
+            for level, name in _imports(content):
                 folder = posixpath.normpath(posixpath.join(near, *[".."] * max(0, level - 1)))
                 self.add_module(name, folder)
         self.search(text, near, posixpath.splitext(path)[1])
@@ -145,10 +145,13 @@ class Sources:
                 self.add_module(name, near)
 
 
-def _imports(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the names that a Python file imports, with the number of leading dots."""
+def _imports(content: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the names that a Python file imports, with the number of leading dots.
+
+    The file may begin with a byte order mark, or name its encoding.
+    """
     try:
-        tree = ast.parse(text)
+        tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):

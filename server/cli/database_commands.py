@@ -12,8 +12,11 @@ from pathlib import Path
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout import games
 from playout.commands import interrupts
+from playout.commands.options import registered
 from playout.commands.progress import doing
+from playout.games.core import plugins
 from playout.server.cli.server_options import its_database_option
 from playout.server.storage import Database, StorageError
 from playout.server.storage.engine import first_line
@@ -59,3 +62,17 @@ def backup(database: str, file: Path) -> None:
     with opened(database, of_any_version=True) as stored, doing("Copying the database"):
         stored.backup(file)
     click.echo(f"{file}: {file.stat().st_size:,} bytes")
+
+
+def stored_game(text: str) -> str:
+    """Return a game that was typed as `Database.matches` takes it; a name has any parameters.
+
+    Matches have the canonical spelling, without usual values. Raises UsageError for a class that
+    cannot be loaded.
+    """
+    name = registered(text) if plugins.is_target(text) else text
+    if "(" in name:
+        with contextlib.suppress(games.SpecError):  # no game of this installation
+            canonical = str(games.load(name))
+            return canonical if "(" in canonical else f"{canonical}()"
+    return name

@@ -14,13 +14,11 @@ from typing import IO
 
 import click
 
-from playout.commands.options import registered
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import counted
-from playout.games.core import plugins
 from playout.protocol import sgf, text_files
 from playout.protocol.dice import verified_rolls
-from playout.server.cli.database_commands import opened
+from playout.server.cli.database_commands import opened, stored_game
 from playout.server.cli.server_options import its_database_option
 from playout.server.export import FORMATS, backgammon, jsonl, writer
 from playout.server.export.replay import Contradiction, replay
@@ -67,8 +65,7 @@ def export(
     A match that cannot be written in this format is reported and left out; then the exit code is 1.
     """
     progress = _Progress("written")
-    if game and plugins.is_target(game):
-        game = registered(game)
+    game = game and stored_game(game)
     with opened(database) as archive, doing("Writing the matches"):
         start = since.replace(tzinfo=UTC).timestamp() if since else None
         matches = archive.matches(match=match, game=game, player=player, since=start)

@@ -22,7 +22,7 @@ from playout.commands.options import FiniteRange, registered
 from playout.commands.subprocesses import LOWEST_NICENESS, own_environment
 from playout.commands.text import counted
 from playout.protocol.analyst import Puzzle, PuzzleAnswer, PuzzleOrder
-from playout.server.cli.database_commands import opened
+from playout.server.cli.database_commands import opened, stored_game
 from playout.server.cli.server_options import its_database_option
 from playout.server.storage import Database
 
@@ -84,7 +84,7 @@ def puzzles(
     """
     if played and since:
         raise click.UsageError("--since is for stored matches: not with --random")
-    chosen = tuple(map(registered, chosen))
+    chosen = tuple(map(stored_game, map(registered, chosen)))
     until = time.monotonic() + (seconds or math.inf)
     with opened(database, create=True) as stored, _Finder(until, chosen) as finder:
         if played:

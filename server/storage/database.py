@@ -506,16 +506,18 @@ class Database:
     ) -> Iterator[StoredMatch]:
         """Yield the stored matches that meet all given conditions, oldest first.
 
-        `match` is an id, `game` a name with or without parameters, `player` an exact name of either
-        player, and `since` the earliest start. The analyses of a long match take 100 MB, and few
-        readers need them whole: `read_analysis` returns what is kept of one; with None, they are
-        not read.
+        `match` is an id, `game` a name, or one with parameters, as `go()` for the usual ones,
+        `player` an exact name of either player, and `since` the earliest start. The analyses of a
+        long match take 100 MB, and few readers need them whole: `read_analysis` returns what is
+        kept of one; with None, they are not read.
         """
         conditions: list[sa.ColumnElement[bool]] = []
         if match is not None:
             conditions.append(matches.c.id == match)
         if game is not None:
-            conditions.append(sa.or_(matches.c.game == game, matches.c.game.startswith(f"{game}(")))
+            exact = matches.c.game == game.removesuffix("()")
+            any_of_it = matches.c.game.startswith(f"{game}(")
+            conditions.append(exact if "(" in game else sa.or_(exact, any_of_it))
         if player is not None:
             conditions.append(sa.or_(matches.c.first == player, matches.c.second == player))
         if since is not None:

@@ -571,6 +571,8 @@ def test_a_move_of_backgammon_is_clicked_checker_by_checker_in_any_order(page: P
         click(8, 5)
         expect(board.locator(".used-die")).to_have_count(1)
         expect(board.get_by_role("gridcell", name="point 5, 1 checker of")).to_have_count(1)
+        click(6, 6)  # another checker is picked and put back
+        expect(board.locator(".used-die")).to_have_count(1)
         board.get_by_role("button", name="Take back").click()
         expect(board.locator(".used-die")).to_have_count(0)
         click(6, 5, 8, 5)

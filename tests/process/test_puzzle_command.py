@@ -37,6 +37,7 @@ def test_the_puzzles_of_stored_matches_are_found_once(tmp_path: Path) -> None:
     assert (code, output.splitlines()[-1]) == (0, f"1 new puzzle in 1 match: {GAME} 1")
     assert "pig(winscore=9) cannot be searched" not in output  # it may be in a line of progress
     assert find(url) == (0, "0 new puzzles in 1 match")
+    assert find(url, "--game", "mnk(k=3,m=3,n=3)") == (0, "0 new puzzles in 1 match")
     assert find(url, "--game", "nim") == (0, "0 new puzzles in 0 matches")
     assert find(url, "--since", "2999-01-01") == (0, "0 new puzzles in 0 matches")
     assert counts(url)[GAME] == 1

@@ -210,7 +210,7 @@ export class BoardView {
     const hasColumns = hasLabels && board.column_labels.some(Boolean);
     const hasPoints = hasLabels && board.geometry === "points";
     const top = (hasColumns && this.#startsAtTop()) || hasPoints ? font * 1.6 : 0;
-    const bottom = hasPoints ? top : hasColumns && !top ? font * 1.1 : 0;
+    const bottom = hasPoints ? top : hasColumns && !top ? font * 1.2 : 0;
     this.#svg.replaceChildren();
     const box = [x - left, y - top, width + left, height + top + bottom];
     const edge = board.edges ? OWNED_EDGE / 2 : EDGE;
@@ -255,8 +255,10 @@ export class BoardView {
     return this.#board.geometry === "hex" ? cells.filter((cell) => isUsed(this.#board, cell)) : cells;
   }
 
-  /** Is the first cell of each drawn column in the first row? */
+  /** Are the letters of the columns above the board? They are below it where row 1 is the last one, as in
+   * chess, and on hexagons whose columns do not all begin in the first row. */
   #startsAtTop() {
+    if (this.#board.geometry === "grid" && this.#board.row_labels.at(-1) === "1") return false;
     const { columns, cellAt } = this.#layout;
     return this.#lineOf(columns, (column) => cellAt(0, column)).length === columns;
   }
@@ -344,9 +346,10 @@ export class BoardView {
     const labels = svg("g", { class: "labels", "aria-hidden": "true", "font-size": font });
     columnLabels.forEach((_, column) => {
       const cell = this.#lineOf(rows, (row) => cellAt(row, column)).at(startsAtTop ? 0 : -1);
-      const [x, y] = hexagons.below(this.#centre(cell), CELL);
-      const place = startsAtTop ? { x: this.#centre(cell)[0], y: -font * 0.55 - away } : { x, y: y + font * 0.35 };
-      labels.append(svg("text", place, columnLabels[cell % columns]));
+      const [x, y] = this.#centre(cell);
+      const [right, down] = hexagons.below([x, y], CELL);
+      const below = this.#board.geometry === "hex" ? { x: right, y: down + font * 0.35 } : { x, y: y + CELL / 2 + font };
+      labels.append(svg("text", startsAtTop ? { x, y: -font * 0.55 - away } : below, columnLabels[cell % columns]));
     });
     rowLabels.forEach((_, row) => {
       const [cell] = this.#lineOf(width, (column) => cellAt(row, column));

@@ -111,6 +111,17 @@ def test_a_match_on_standard_output_in_each_format(tmp_path: Path) -> None:
     assert database.export("--format", "auto").stdout == pgn.write(HEAP) + sgf.write(STONES)
 
 
+def test_a_game_is_chosen_by_all_spellings_of_its_parameters(tmp_path: Path) -> None:
+    database = MatchDatabase(tmp_path, HEAP, RUNNING)
+    for game, found in (
+        ("nim(max_take=3)", [RUNNING]),
+        ("nim( max_take=3 , chips=3 )", [HEAP]),
+        ("nim", [HEAP, RUNNING]),
+    ):
+        texts = sorted(map(jsonl.write, found))
+        assert sorted(database.export("--game", game).stdout.splitlines(keepends=True)) == texts
+
+
 def test_selections_of_matches(tmp_path: Path) -> None:
     database = MatchDatabase(tmp_path, STONES, HEAP)
     for arguments, found in (

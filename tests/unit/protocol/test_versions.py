@@ -73,6 +73,13 @@ BOTS = {
                      "src/a.py": b""},
         "run.sh src/bot.py src/a.py",
     ),
+    "a module of a file with a byte order mark": (
+        "python bot.py", {"bot.py": b"\xef\xbb\xbfimport a", "a.py": b""}, "bot.py a.py",
+    ),
+    "a module of a file in Latin-1": (
+        "python bot.py",
+        {"bot.py": b"# coding: latin-1\nimport a  # \xe9", "a.py": b""}, "bot.py a.py",
+    ),
     "a command line in a word": (
         "sh -c 'exec python v1/bot.py'", {"v1/bot.py": b"", "v2/bot.py": b""}, "v1/bot.py",
     ),
