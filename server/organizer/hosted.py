@@ -63,7 +63,7 @@ def checked(order: CheckFile) -> TournamentDraft:
         spec, faults = spec_parser.read(text, where="", code=installed())
     except (TomlError, TypeError, ValueError, games.NotReady) as error:
         return _unreadable(order, str(error))
-    for path in _only_in_files(values):
+    for path in _not_hosted(values):
         faults.placed[:] = [each for each in faults.placed if each[1] != path]
         faults.add(path, f"{path[-1]}: {NOT_HOSTED['.'.join(path)]}")
     for fault in hosted_faults(spec, order.players):
@@ -81,8 +81,8 @@ def checked(order: CheckFile) -> TournamentDraft:
     )
 
 
-def _only_in_files(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths in a file of what no tournament on the server has, and no specification."""
+def _not_hosted(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the keys in a file that are not for a hosted tournament, except those of entrants."""
     for key in NOT_HOSTED:
         table, _, name = key.rpartition(".")
         within = values.get(table) if table else values

@@ -66,14 +66,23 @@ def is_public(name: str) -> bool:
 # Imports.
 
 
+def with_packages(module: str) -> Iterator[str]:
+    """A module and the packages around it."""
+    parts = module.split(".")
+    return (".".join(parts[:number]) for number in range(1, len(parts) + 1))
+
+
 def circles(depth: int | None) -> list[str]:
     """A circle of imports, if there is one, of modules whose names are cut after some parts."""
     graph, found = imports(), defaultdict[str, set[str]](set)
     for module in graph.modules:
-        for imported in graph.find_modules_directly_imported_by(module):
-            pair = [".".join(name.split(".")[:depth]) for name in (module, imported)]
-            if pair[0] != pair[1]:
-                found[pair[0]].add(pair[1])
+        around = set(with_packages(module))
+        for name in graph.find_modules_directly_imported_by(module):
+            # Packages around a module are imported before it.
+            for imported in set(with_packages(name)) - around:
+                pair = [".".join(each.split(".")[:depth]) for each in (module, imported)]
+                if pair[0] != pair[1]:
+                    found[pair[0]].add(pair[1])
     try:
         graphlib.TopologicalSorter(found).prepare()
     except graphlib.CycleError as error:
