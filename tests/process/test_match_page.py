@@ -25,7 +25,7 @@ STATIC = Path(server.__file__).parent / "web" / "static"
 HOSTILE = "</script><b>{}'\"&amp;"
 THOUGHT = {"win_rate": 0.7, "pv": [2, 8], "actions": [[2, 90, 0.7], [8, 10, 0.1]]}
 #: What is transferred for the page of a short match, with all that it loads.
-MAX_TRANSFER = 87_000
+MAX_TRANSFER = 88_000
 
 
 class Hostile(RawClient):
