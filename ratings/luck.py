@@ -86,14 +86,24 @@ def shares_without_luck(
     return found
 
 
-def interval(values: Sequence[float]) -> Interval:
-    """Return the mean of independent values, with the interval of Student's t distribution.
+def interval(shares: Sequence[float]) -> Interval:
+    """Return the mean of shares without luck, with the interval of Student's t distribution.
+
+    Each share may be from -1 to 2. All three numbers are cut to 0 to 1, where the expected share
+    is: few pairs would have an interval of several hundred per cent.
 
     In 300 simulated tournaments of equal players, with 10 pairs of EinStein würfelt nicht! each, it
     contained the true score in 94 % of the cases, and without luck in 96 %.
     """
-    mean = sum(values) / len(values)
-    return interval_of(len(values), mean, sum((each - mean) ** 2 for each in values))
+    mean = sum(shares) / len(shares)
+    found = interval_of(len(shares), mean, sum((each - mean) ** 2 for each in shares))
+    if found.low is None or found.high is None:
+        return Interval(_cut(mean), None, None)
+    return Interval(*map(_cut, (mean, found.low, found.high)))
+
+
+def _cut(share: float) -> float:
+    return min(max(share, 0.0), 1.0)
 
 
 def interval_of(n: int, mean: float, squares: float) -> Interval:

@@ -150,10 +150,16 @@ def test_intervals_of_tournaments_of_equal_players_contain_the_true_share() -> N
 
 
 def test_an_interval_is_that_of_students_distribution() -> None:
-    found = interval([0.2, 0.4, 0.6])
-    assert found.mean == pytest.approx(0.4)
+    found = interval([0.4, 0.5, 0.6])
+    assert found.mean == pytest.approx(0.5)
     assert (found.low, found.high) == (
-        pytest.approx(-0.09683, abs=1e-4),
-        pytest.approx(0.89683, abs=1e-4),
+        pytest.approx(0.25159, abs=1e-4),
+        pytest.approx(0.74841, abs=1e-4),
     )
     assert interval([0.3]) == (0.3, None, None)
+
+
+def test_an_interval_of_shares_is_within_0_to_1() -> None:
+    assert interval([0.2, 0.8]) == (0.5, 0.0, 1.0)
+    assert interval([1.4, 1.5]) == (1.0, pytest.approx(0.81469, abs=1e-4), 1.0)
+    assert interval([-0.1]) == (0.0, None, None)
