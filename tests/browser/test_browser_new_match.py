@@ -410,13 +410,22 @@ def test_notices_are_switched_on_and_shown_by_the_browser(
                 "opponent": "Bob",
                 "path": f"/matches/{match}",
             }
+            # Chromium forgets a notice if `getNotifications` is called before it is displayed.
+            displayed: list[str] = []
+            devtools.on(
+                "BackgroundService.backgroundServiceEventReceived",
+                lambda event: displayed.append(event["backgroundServiceEvent"]["eventName"]),
+            )
+            observed = {"service": "notifications"}
+            devtools.send("BackgroundService.startObserving", observed)
+            devtools.send("BackgroundService.setRecording", observed | {"shouldRecord": True})
             terms = {"origin": site.address, "registrationId": registrations[0]}
             devtools.send("ServiceWorker.deliverPushMessage", terms | {"data": json.dumps(notice)})
+            wait_until(lambda: page.evaluate("true") and displayed)  # handles events
             shown = (
                 "navigator.serviceWorker.ready.then((each) => each.getNotifications())"
                 ".then((all) => all.map(({ title, body }) => [title, body]))"
             )
-            wait_until(lambda: page.evaluate(shown))
             assert page.evaluate(shown) == [["Your move", "G, Bob"]]
             switch.uncheck()
             wait_until(lambda: kept.read_text() == "{}")

@@ -1209,7 +1209,8 @@ _READER = re.compile(
 #: Modules that read texts and that this file does not import: by the parser above that reaches
 #: them, or by the reason why strangers write no text for them.
 _OTHERS = {
-    "moves, as people, models and files write them": "games.backgammon games.chess games.core.game",
+    "moves, as people, models and files write them": "games.backgammon games.chess games.core.game "
+    "games.havannah",
     "games with parameters": "games.core.grid players.nets.net",
     "tournament.toml": "commands.toml_lines",
     "competition.toml": "competition.competition_command",
