@@ -24,11 +24,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
-import msgspec
 from msgspec import Meta, Struct
+from msgspec.json import Decoder
 
 from playout.agents.benchmark_file import ModelConfig
 from playout.agents.prompts import Messages
@@ -115,9 +115,10 @@ def decoded_answer(data: bytes | str, kind: type[T]) -> T | ModelAnswer:
     if len(text.encode()) > MOST_BYTES:
         return _faulty(text, f"the answer has more than {MOST_BYTES} bytes")
     try:
-        return msgspec.json.decode(text, type=kind)
+        found: T = _DECODERS[kind].decode(text)
     except (ValueError, RecursionError) as error:
         return _faulty(text, f"the answer is not the JSON that was expected: {error}")
+    return found
 
 
 def _faulty(text: str, fault: str) -> ModelAnswer:
@@ -196,6 +197,13 @@ class ChatCompletion(Struct):
 
     choices: list[ChatChoice]
     usage: ChatUsage | None = None
+
+
+#: msgspec prepares a type when its decoder is made: in two threads at a time, that ends the process
+#: by a segmentation fault (msgspec 0.22).
+_DECODERS: Mapping[type, Decoder[Any]] = {
+    kind: Decoder(kind) for kind in (ModelAnswer, ChatCompletion)
+}
 
 
 class EndpointClient(ModelClient):

@@ -74,6 +74,9 @@ class VersionTest(msgspec.Struct, frozen=True):
         return f"{self.state}: {self.winner}, {self.claimed}" if self.winner else self.state
 
 
+_decode = msgspec.json.Decoder(VersionTest).decode  # prepared before threads use it
+
+
 class Journal:
     """The tests in the folder of a laboratory."""
 
@@ -165,7 +168,7 @@ class Journal:
         with contextlib.suppress(FileNotFoundError):
             for line in self._file.read_bytes().splitlines():
                 with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-                    trial = msgspec.json.decode(line, type=VersionTest)
+                    trial = _decode(line)
                     found[trial.number] = trial
         return found
 

@@ -67,11 +67,15 @@ Level = Literal["easy", "medium", "strong", "master"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
+#: Prepared before threads use it: players are loaded in several at a time.
+_decode_levels = msgspec.json.Decoder(dict[str, dict[str, Strength]]).decode
+
+
 @functools.cache
 def levels() -> Mapping[str, Mapping[str, Strength]]:
     """Return the strength of each level in each game, as `scripts/levels` has found them."""
     text = (files("playout.players") / "levels.json").read_bytes()
-    return msgspec.json.decode(text, type=dict[str, dict[str, Strength]])
+    return _decode_levels(text)
 
 
 class Best(Player):

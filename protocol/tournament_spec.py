@@ -239,6 +239,9 @@ def _fields(kind: type) -> tuple[tuple[str, Any, bool, bool], ...]:
     )
 
 
+_decode = msgspec.json.Decoder(TournamentSpec).decode  # prepared before threads use it
+
+
 def dumps(spec: TournamentSpec) -> str:
     """Return the JSON text of a specification, for storage."""
     return msgspec.json.encode(spec).decode()
@@ -246,4 +249,4 @@ def dumps(spec: TournamentSpec) -> str:
 
 def loads(text: str) -> TournamentSpec:
     """Return the specification of a text from `dumps`. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text, type=TournamentSpec)
+    return _decode(text)

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from playout.protocol.dice import verified_rolls
-from playout.protocol.tournament_spec import TournamentSpec, dumps, public
+from playout.protocol.tournament_spec import TournamentSpec, dumps, loads, public
 from playout.server.export import jsonl
 from playout.server.export.replay import replay
 from playout.server.model.records import (
@@ -83,7 +83,7 @@ def lines_of(stored: StoredTournament) -> Iterator[bytes]:
 def whole_of(stored: StoredTournament) -> bytes:
     """Return a tournament that is over as JSON for a report: its public part."""
     assert stored.ended
-    spec = msgspec.json.decode(stored.created.spec, type=TournamentSpec)
+    spec = loads(stored.created.spec)
     return msgspec.json.encode(
         ReportedTournament(spec=public(spec), withdrawn=stored.withdrawn, ended_at=stored.ended.at)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -216,3 +217,33 @@ def test_an_endpoint_that_sends_without_end_is_cut(
         answer = EndpointClient(ModelConfig("remote", endpoint="some-model")).ask(HASTY)
         thread.join()
     assert answer.fault == "no answer within 0.2 s"
+
+
+#: Copies of a process that has decoded nothing decode their first answers in several threads.
+FIRST_ANSWERS = """
+import os, sys, threading
+from playout.agents.models import ChatCompletion, ModelAnswer, decoded_answer
+sys.setswitchinterval(1e-6)
+begin = threading.Barrier(6)
+data = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 1}}'
+def decode():
+    begin.wait()
+    decoded_answer(data, ChatCompletion)
+    decoded_answer(b'{"content": "x"}', ModelAnswer)
+for _ in range(150):
+    if not (child := os.fork()):
+        threads = [threading.Thread(target=decode) for _ in range(6)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        os._exit(0)
+    if status := os.waitpid(child, 0)[1]:
+        sys.exit(f"wait status {status}")
+"""
+
+
+def test_the_first_answers_are_decoded_in_several_threads_at_a_time() -> None:
+    command = [sys.executable, "-c", FIRST_ANSWERS]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

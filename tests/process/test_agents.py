@@ -227,7 +227,7 @@ async def answers(address: str, token: str) -> None:
 def test_the_budget_is_kept(endpoint: ChatEndpoint, tmp_path: Path) -> None:
     path = benchmark(tmp_path, ENDPOINT, pairs=30, cost=5.0, tokens=10)
     code, output = run("playout-agents", "run", str(path))
-    assert code == 1
+    assert code == 1, output
     assert "the budget of 5 allows no further request" in output
     # An answer costs 0.1, and is expected to cost 1 to 2 before it comes.
     assert 3.0 < 0.1 * len(endpoint.paid) <= 5.0
