@@ -304,7 +304,7 @@ class Havannah(GridGame):
         return tuple((self.drawn(cell),) if cell in self.triples else () for cell in cells)
 
     def parse_action(self, state: State, text: str) -> int:
-        if text.strip().lower() == "swap":  # as in Hex; its name is that of the cell
+        if text.strip().lower() == "swap":  # a swap is named like its cell
             taken = (action for action in self.legal_actions(state) if state[2 + action])
             if (action := next(taken, None)) is not None:
                 return action

@@ -69,8 +69,8 @@ def stored_losses(
 ) -> VersionLosses:
     """Return the losses of a version, one of the names of a test: by default its first candidate.
 
-    `number` is that of the test, by default the last one. `register` receives each game before it
-    is loaded. Raises UsageError.
+    `number` is the number of the test, by default the last one. `register` is called with each game
+    before it is loaded. Raises UsageError.
     """
     test = _chosen(journal, number)
     name = _named(test, version)

@@ -80,7 +80,7 @@ class SiteTools:
     ) -> Described:
         """Have a bot of the server analyse a position of a finished match of yours.
 
-        The win rate is that of the player to move.
+        `win_rate` is for the player to move.
         """
         found = await self._web(f"api/matches/{quote(match, safe='')}")
         name = (await self._session.ready()).name

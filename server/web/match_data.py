@@ -373,9 +373,9 @@ class MatchLookup:
         return structs.replace(data, clocks=clocks, withheld=room.is_withheld)
 
     def _cached(self, match: str, asked_at: float = math.inf) -> _LoadedMatch | None:
-        """The cached data of a match that is current, or was loaded since `asked_at`.
+        """The cached data of a match, if they are current or their load began after `asked_at`.
 
-        That of a match that has ended since is not returned.
+        None if the match has ended since the load.
         """
         loaded, room = self._cache.get(match), self._hub.rooms.get(match)
         if loaded is None:

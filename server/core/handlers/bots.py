@@ -58,7 +58,7 @@ RETURN_S, RELOAD_S = 5.0, 10.0
 #: Seconds without a move after which a bot gives its process up, until its opponent acts. They are
 #: counted in whole periods, so that it may take twice as long.
 IDLE_S = 180.0
-#: Seconds for which a match without a clock waits for a player who has moved and is away.
+#: Seconds for which a match without a clock waits for a player who left after the first move.
 AWAY_S = 7 * 86400.0
 
 

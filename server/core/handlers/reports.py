@@ -15,7 +15,7 @@ from playout.server.model.records import Record
 
 #: Maximum number of reports that wait to be checked.
 _MOST_CHECKS = 20
-#: The bytes of the database that a record takes beyond those of its report.
+#: The bytes that a stored record takes besides the bytes of its report.
 _RECORD_BYTES = 100
 
 

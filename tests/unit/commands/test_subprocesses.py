@@ -101,7 +101,7 @@ def test_the_programs_are_found() -> None:
 def test_a_script_of_windows_is_told_before_it_is_run(
     content: bytes, fault: str, tmp_path: Path
 ) -> None:
-    """Linux says only that there is no such file, or that its format is wrong."""
+    """The error of Linux is "No such file or directory" or "Exec format error"."""
     script = tmp_path / "bot.sh"
     script.write_bytes(content)
     script.chmod(0o700)
