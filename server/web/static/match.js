@@ -601,12 +601,12 @@ class MatchPage {
     else if (seat === own && lag > SLOW_MS) [state, text] = ["slow", gettext("slow: %(ms)s ms", { ms: Math.round(lag) })];
     else if (this.#absences.has(seat)) {
       const left = Math.max(0, Math.ceil(this.#absences.get(seat) - now));
-      const limited = ngettext("disconnected, %(num)s second left", "disconnected, %(num)s seconds left", left);
+      const limited = gettext("disconnected, %(num)s s left", { num: left });
       [state, text] = ["away", this.#absences.get(seat) === null ? gettext("disconnected") : limited];
     }
     dot.className = `presence is-${state}`;
     if (dot.title !== text) dot.title = text;
-    setText(part(`away-${seat}`), state === "here" ? "" : text);
+    setText(part(`away-${seat}`), state === "away" ? text : "");
   }
 
   #show() {
