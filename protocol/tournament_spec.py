@@ -22,8 +22,22 @@ SANDBOX_PARTS = ("cgroup", "seccomp")
 PRIVATE = MappingProxyType({"private": True})
 #: The metadata of a field whose absolute paths are public without their folders.
 FILE_NAMES = MappingProxyType({"file_names": True})
-#: The folders of an absolute path, also of one below the home folder.
-_FOLDERS = re.compile(r"(?<![\w./:~-])~?/(?:[^\s/,()'\"=]+/)*")
+#: The folders of an absolute path, also of one below the home folder or after `file:`, but not of
+#: the address of a site. Folders have blanks only in quotes and in values of options. The last part
+#: of the path of a home folder is the name of a user.
+_FOLDERS = re.compile(
+    r"""(?P<site> \w+://[\w\[@] [^\s'"]*)
+    | (?<![\w./~-]) (?:
+        (?P<home> (?<=") /+(?:home|Users)/+[^/"\n]+/*(?=")
+            | (?<=['=]) /+(?:home|Users)/+[^/,()'"=\n]+/*(?=[',)]))
+        | (?<=") ~?/+(?:[^/"\n]+/+)* (?=[^/"\n]*")
+        | (?<=['=]) ~?/+(?:[^/,()'"=\n]+/+)* (?=[^/,()'"=\n]*['",)])
+        | (?P<its_home> /+(?:home|Users)/+[^\s/,()'"=:]+/*(?![^\s,()'"=:.]))
+        | (?:~[\w.-]*)?/+(?:[^\s/,()'"=:]+/+)*
+    )
+    | \b[A-Za-z]:\\+(?:[^\s\\,()'"=:]+\\+)*""",
+    re.VERBOSE,
+)
 
 T = TypeVar("T")
 
@@ -200,7 +214,9 @@ class TournamentSpec:
 
 def without_folders(text: str) -> str:
     """Return the text with the last part of each absolute path, for readers on other machines."""
-    return _FOLDERS.sub("", text)
+    return _FOLDERS.sub(
+        lambda found: found["site"] or ("~" if found["home"] or found["its_home"] else ""), text
+    )
 
 
 def public(value: T) -> T:
