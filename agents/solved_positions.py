@@ -28,7 +28,7 @@ EXACT = Path(__file__).parent / "exact_values.json.xz"
 #: The values of positions and actions by their signs.
 VALUES = {"+": 1, "=": 0, "-": -1}
 _SIGNS = {value: sign for sign, value in VALUES.items()}
-#: The value for player 1 by the winner: a tie is -1.
+#: The value for player 1 by the winner, which is -1 after a tie.
 RESULTS = {1: 1, 2: -1, -1: 0}
 #: The players whose moves lead to positions, and the one that solves these.
 BOTS = ("uct(seed=1,memory_mb=16,reuse=false)", "rave(seed=1,memory_mb=16,reuse=false)")
@@ -36,7 +36,7 @@ SOLVER = "minimax(seed=1)"
 #: Positions that `minimax` searches at most for the value of a move: of stored positions, and of
 #: those that are solved when they are needed.
 NODES, _FEWER_NODES = 400_000, 50_000
-#: Plies of matches after which the search for positions ends: without one, and for each one.
+#: Plies of matches that are played for solved positions, and further ones for each that is found.
 _FIRST_PLIES, _MORE_PLIES = 900, 300
 
 
