@@ -203,7 +203,7 @@ class Hosting:
         order = StartOrganizer(
             tournament=tournament.id,
             spec=tournament.spec,
-            players=tuple(players),
+            players=tuple(map(self._bots.accounts.given, players)),
             name=_NAME,
             token=token,
             key=self._context.entrants_key,
