@@ -850,7 +850,7 @@ def test_a_change_that_is_not_possible_is_refused(fields: dict[str, Any], text: 
 
 
 def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
-    offered = parse_offered_bots(["random", "Max=uct(time=1)"])
+    offered = parse_offered_bots(["random", "Max=uct(time=1)", "Rhino=engine(file=/r/e.toml)"])
     harness = HubHarness(bots=2, offered=offered)
     zoe = administrator(harness, "Zoe")
 
@@ -870,6 +870,7 @@ def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
     assert harness.organizers == []
     tournament = zoe.ask(create(ann, bob), Tournament).tournament
     (order,) = harness.organizers
+    assert set(order.players) == {"random", "uct(time=1)", "engine(file=/r/e.toml)"}
     harness.client("organizer", role="spectator", session=order.token)
     bot = harness.client("Ann", token=entrant_token(order.key, "Ann"))
     bot.ask(Join(tournament=tournament), Ok)
