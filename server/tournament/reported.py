@@ -52,6 +52,9 @@ class ReportedTournament(Struct, frozen=True, kw_only=True, forbid_unknown_field
     ended_at: float
 
 
+_decode_tournament = msgspec.json.Decoder(ReportedTournament).decode
+
+
 def packed(text: bytes) -> str:
     """Return a text as a request has it."""
     return base64.b64encode(zlib.compress(text, 9)).decode()
@@ -162,7 +165,7 @@ def _here(stored: StoredMatch, match: str, tournament: str, account: str) -> Sto
 def read_whole(text: str, to: str, at: float, games: Sequence[StoredGame]) -> list[Record]:
     """Return the records of a tournament with these matches, checked. Raises BadReport."""
     try:
-        whole = msgspec.json.decode(_unpacked(text), type=ReportedTournament)
+        whole = _decode_tournament(_unpacked(text))
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadReport(f"the tournament cannot be read: {error}") from error
     created = TournamentCreated(tournament=to, name=whole.spec.name, spec=dumps(whole.spec), at=at)
