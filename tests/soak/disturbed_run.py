@@ -25,6 +25,7 @@ import psycopg
 from playout import games
 from playout.games import Position
 from playout.protocol.dice import Dice, verified_rolls
+from playout.protocol.messages import ClockState
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.clock import Clock
 from playout.server.runtime.reactor import STEP_S, TICK_S
@@ -342,15 +343,19 @@ def turns(
 
 
 def has_time(notation: str, turns: Sequence[float]) -> bool:
-    """Return whether a player has time left after turns of these seconds."""
+    """Return whether a player has time left after turns of at most these seconds.
+
+    It had time left after those before the last one, for the match went on.
+    """
     control = parse_time_control(notation)
     assert control
-    clock = Clock(control)
+    clock, is_in_time = Clock(control), True
     for seconds in turns:
+        if not is_in_time:
+            clock.set((ClockState(control.increment_s, control.periods),) * 2)
         clock.start(1, 0.0)
-        if not clock.stop(seconds):
-            return False
-    return True
+        is_in_time = clock.stop(seconds)
+    return is_in_time
 
 
 def play_with_stalls(plan: StallPlan) -> StallRun:

@@ -206,6 +206,8 @@ def test_the_delays_of_a_client_count_within_its_turn_and_outside_pauses() -> No
 def test_a_client_is_late_if_its_clock_runs_out() -> None:
     assert [has_time("0.05/move", [each]) for each in (0.049, 0.051)] == [True, False]
     assert [has_time("1+0", [0.6, each]) for each in (0.3, 0.5)] == [True, False]
+    assert [has_time("0.1/move", [0.2, each]) for each in (0.09, 0.11)] == [True, False]
+    assert [has_time("1+0.2", [2.0, each]) for each in (0.1, 0.3)] == [True, False]
     assert THINK_S + COUNTED_S < 0.05, "a client without delays is never late"
 
 
