@@ -28,7 +28,7 @@ _FIRST = ("name", "player")
 class FormField:
     """A field of the form: the path of its key, its kind, its choices or bounds, its default.
 
-    The kinds are "text", "truth", "whole", "number", "choice" and "games".
+    The kinds are "text", "truth", "whole", "number", "moment", "choice" and "games".
     """
 
     path: str
@@ -92,6 +92,8 @@ def _field(key: FileKey) -> FormField | None:
     words = _expected(key.check)
     if words.startswith("must be true or false"):
         return FormField(path, "truth")
+    if words.startswith("must be a date and time"):
+        return FormField(path, "moment")
     if found := _BOUNDS.match(words):
         kind = "whole" if found[1] else "number"
         return FormField(path, kind, (), found[2], found[3], shown)
