@@ -31,8 +31,8 @@ const FINGER_PX = 32;
 
 /** Whether the window is so wide that coordinates are smaller, as a MediaQueryList. */
 const wideWindow = matchMedia("(min-width: 56rem)");
-/** The width of boards, in heights, that need the room of a column beside them. */
-const WIDE = 1.15;
+/** The width of boards, in heights, that need the room of a column beside them, or the whole width. */
+const [WIDE, STRIP] = [1.15, 2.5];
 
 /** Give the board of a page, which `boardOf` returns, the room that its proportions need, also after they
  * have changed with the window. Returns a function that does so for another board. */
@@ -42,6 +42,7 @@ export function fitBoard(page, boardOf) {
     if (!board) return;
     page.style.setProperty("--aspect", board.aspect);
     page.classList.toggle("is-wide", board.aspect > WIDE);
+    page.classList.toggle("is-strip", board.aspect > STRIP);
   };
   wideWindow.addEventListener("change", () => requestAnimationFrame(fit)); // after the board is drawn anew
   fit();
@@ -276,7 +277,7 @@ export class BoardView {
       ground.append(...this.#usedCells().map((cell) => this.#frame(cell, 0, { class: "wood", rx: 8 })));
       return ground;
     }
-    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
+    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: surface === "checkered" ? 0 : 4 }));
     if (this.#special) {
       ground.append(...this.#special.ground(this.#layout, this.#usedCells(), height));
       return ground;
