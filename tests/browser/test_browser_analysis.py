@@ -106,13 +106,13 @@ def test_a_bot_says_live_what_it_thinks_and_its_line_is_shown_by_pointing_at_it(
 
 def test_two_bots_are_asked_about_the_same_position(page: Page, played: str) -> None:
     page.goto(f"/matches/{played}?ply={BLUNDER}")
-    page.get_by_label("Bot that is asked then").select_option("Randy")
+    page.get_by_label("Second bot").select_option("Randy")
     ask(page)
     expect(page.locator("#other-text")).to_contain_text("Randy on raw")
     expect(page.locator("#other-line button")).to_have_count(1)
     expect(page.locator("#study-text")).to_contain_text("Max on raw")
     expect(page.locator("#study-line button").first).to_be_visible()
-    page.get_by_label("Bot that is asked then").select_option("")
+    page.get_by_label("Second bot").select_option("")
     expect(page.locator("#other-text")).to_have_text("")
     expect(page.locator("#other-line")).to_be_hidden()
 
