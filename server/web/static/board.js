@@ -393,7 +393,7 @@ export class BoardView {
     const ground = { x: -blockSize / 2, y: -blockSize / 2, width: blockSize, height: blockSize };
     const draws = {
       heat: (level, cell) => (isLarge ? rect(cell, 1, { "fill-opacity": opacity(level) }) : tint(geometry, { "fill-opacity": opacity(level) })),
-      under: (_, cell) => (isLarge ? rect(cell, 0) : svg("rect", { x: -20, y: -20, width: 40, height: 40 })),
+      under: (_, cell) => (isLarge ? rect(cell, 0) : svg("rect", { x: -20, y: -20, width: 40, height: 40, rx: geometry === "pits" ? 20 : 0 })),
       checked: circle(19),
       pieces: (key, cell) => this.#piece(key, cell),
       over: circle(5.5),
