@@ -158,6 +158,8 @@ def _opened(path: Path, output: Path | None) -> Iterator[tuple[Benchmark, Benchm
     """Yield a benchmark with its journal and its folder. Raises ClickException."""
     with doing("Loading the games"):
         benchmark = benchmark_file.read(path)
+    with doing("Solving positions"):
+        _ = benchmark.questions
     folder = output or path.with_name(f"{path.stem}-results")
     try:
         user = f"another playout-agents plays in {folder}"

@@ -12,7 +12,7 @@ import itertools
 import json
 import random
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import click
 
 from playout import players
 from playout.agents.prompts import BOARDS, PromptForm
-from playout.agents.solved_positions import SolvedEntry, SolvedPosition, entries
+from playout.agents.solved_positions import SolvedEntry, SolvedPosition, entries, solve
 from playout.agents.variants import GameVariant, known, opening, variant
 from playout.commands import toml_table
 from playout.commands.options import registered
@@ -129,7 +129,7 @@ class Benchmark:
     Further attempts at a move after a fault are `retries`; `seconds` and `tokens` limit an answer,
     `cost` is the budget. A model has no more pairs in a game once its rating relative to the
     nearest opponent is known to ±`certain` Elo. Each game has that many `variants`. Each model gets
-    up to that many `solved` positions of each known game, half of which are held out.
+    up to that many `solved` positions of each game and variant, half of which are held out.
     """
 
     name: str
@@ -205,18 +205,23 @@ class Benchmark:
 
     @functools.cached_property
     def questions(self) -> tuple[Question, ...]:
-        """The solved positions of the known games, for each model: each second one is held out."""
+        """The solved positions of the games and variants, for each model.
+
+        Each second one is held out. Those that are not stored are solved, which takes seconds.
+        """
         return tuple(
-            Question(known(game), who, entry.of(game), bool(place % 2), _digest(told))
-            for game in self.games
+            Question(game, who, entry.of(game.game), bool(place % 2), _digest(told))
+            for game in self.played
             for place, entry in enumerate(self._chosen(game))
             for who in self.contestants
-            for told in [(str(game), who.definition, self.seconds, self.tokens, entry)]
+            for told in [(game.definition, who.definition, self.seconds, self.tokens, entry)]
         )
 
-    def _chosen(self, game: Game) -> Iterator[SolvedEntry]:
-        """Yield solved positions of a game; whether one is held out depends on no seed."""
-        stored = entries().get(str(game), [])
+    def _chosen(self, game: GameVariant) -> Iterable[SolvedEntry]:
+        """Return solved positions of a game; whether one is held out depends on no seed."""
+        stored = entries().get(str(game.game))
+        if stored is None:
+            return solve(game.game, self.solved)
         drawn = random.Random(self.seed)
         halves = [drawn.sample(half, len(half)) for half in (stored[::2], stored[1::2])]
         return itertools.islice(itertools.chain(*zip(*halves, strict=False)), self.solved)

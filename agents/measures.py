@@ -84,7 +84,7 @@ def ended(
 
 
 class Estimated(Struct, frozen=True):
-    """A number with its 95 % interval, and of how many it is the share or the mean."""
+    """A share or a mean of `number` trials, with its 95 % interval."""
 
     value: float
     low: float

@@ -127,7 +127,11 @@ class BenchmarkReport:
     def _kept(self) -> TextTable:
         head = ("model", "game", "value kept", "held out", "random moves")
         by_game = {
-            game: [each for each in self.benchmark.questions if not game or str(each.game) == game]
+            game: [
+                each
+                for each in self.benchmark.questions
+                if (str(each.game) == game if game else not each.game.seed)
+            ]
             for game in {each.game for each in self.measures}
         }
         rows: list[tuple[str, ...]] = [

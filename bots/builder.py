@@ -58,6 +58,9 @@ _LONGEST_REASON = 300
 #: The input of a program, in an error of an engine; the log has it.
 _GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
 
+_decode_unpacked = msgspec.json.Decoder(Unpacked).decode
+_decode_names = msgspec.json.Decoder(list[str]).decode
+
 
 class StageFault(Exception):
     """A bot has failed at a stage; the message is for its author."""
@@ -115,7 +118,7 @@ class Builder:
         The root of the result is relative to the folder.
         """
         archive = self._folder / "upload"
-        found = msgspec.json.decode(await self._unpacked(archive, name, "code"), type=Unpacked)
+        found = _decode_unpacked(await self._unpacked(archive, name, "code"))
         return msgspec.structs.replace(found, root=str(Path("code", found.root)))
 
     async def unpack_versions(self, name: str) -> list[str]:
@@ -124,7 +127,7 @@ class Builder:
         Returns the names of the folders. Raises StageFault.
         """
         found = await self._unpacked(self._folder / "upload", name, "code", "versions")
-        return msgspec.json.decode(found, type=list[str])
+        return _decode_names(found)
 
     async def build(self, root: str, bot: BotFile) -> str:
         """Run the build command of a bot; return the folder of the result. Raises StageFault."""

@@ -34,6 +34,7 @@ HELLO = "hello"
 TOKEN_FD, SESSION_FD = "PLAYOUT_TOKEN_FD", "PLAYOUT_SESSION_FD"
 #: Tokens by server, then by name.
 _Tokens = dict[str, dict[str, str]]
+_decode_tokens = msgspec.json.Decoder(_Tokens).decode
 #: Most characters of a token.
 _LONGEST = 64
 DAY_S = 86_400.0
@@ -98,7 +99,7 @@ class TokenFile:
         except (OSError, TextFileError) as error:
             raise TokenError(f"{self.path} cannot be read: {error}") from error
         try:
-            return msgspec.json.decode(text, type=_Tokens)
+            return _decode_tokens(text)
         except msgspec.DecodeError as error:
             raise TokenError(
                 f"{self.path} is broken ({error}). Repair it, or move it away: its accounts can "

@@ -11,12 +11,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from playout.commands import progress
 
 _CODE = 128 + signal.SIGINT
+#: The folder of Playout's own code.
+_OWN = Path(__file__).parents[1]
 
 
 def install() -> None:
@@ -51,6 +54,24 @@ def with_text(text: str) -> Iterator[None]:
     except KeyboardInterrupt:
         sys.stderr.write(f"\n{text}\n")
         raise SystemExit(_CODE) from None
+
+
+@contextlib.contextmanager
+def exit_as(error: Callable[[str], Exception]) -> Iterator[None]:
+    """Within the block, code of a user that calls `sys.exit` raises `error` of a text instead.
+
+    The exits of Playout itself, such as those of Ctrl-C, are not changed.
+    """
+    try:
+        yield
+    except SystemExit as found:
+        trace = found.__traceback__
+        while trace and trace.tb_next:
+            trace = trace.tb_next
+        if trace and Path(trace.tb_frame.f_code.co_filename).is_relative_to(_OWN):
+            raise
+        said = "" if found.code is None else repr(found.code)
+        raise error(f"it ends the program by sys.exit({said})") from found
 
 
 @contextlib.contextmanager

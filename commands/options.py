@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from playout import games
+from playout.commands.interrupts import exit_as
 from playout.commands.progress import doing
 from playout.games.core import plugins
 
@@ -200,9 +201,19 @@ def registered(text: str, folder: Path | None = None) -> str:
                 if hint := plugins.file_hint("game", "Game", name, folder):
                     raise hint
             require_own_module(text, folder)
-        return games.register(text, str(folder))
+        return register_game(text, folder)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+
+
+def register_game(text: str, folder: Path) -> str:
+    """Return the specification of a game that a user has typed, after `games.register`.
+
+    Raises SpecError, also for a module that ends the program.
+    """
+    target = text.partition("(")[0]
+    with exit_as(lambda why: games.SpecError(f"the game {target!r} cannot be loaded: {why}")):
+        return games.register(text, str(folder))
 
 
 def add_current_folder(*players: str) -> None:
@@ -244,6 +255,6 @@ def _register(context: click.Context, parameter: click.Parameter, given: tuple[s
             raise click.BadParameter(f"{text!r} is not module:Class, as in my_game:Chomp")
         require_own_module(text, Path.cwd())
         try:
-            games.register(text)
+            register_game(text, Path.cwd())
         except games.SpecError as error:
             raise click.BadParameter(str(error)) from error

@@ -6,11 +6,13 @@ serve for the values of messages, too.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -119,6 +121,19 @@ def truth(value: object) -> bool:
     if not isinstance(value, bool):
         raise _expected("true or false", value)
     return value
+
+
+def moment(value: object) -> datetime:
+    """Return a time with its offset from UTC, also of a text; raise ValueError for other values."""
+    found = value
+    with contextlib.suppress(ValueError):
+        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(found, datetime) or found.tzinfo is None:
+        raise ValueError(
+            "must be a date and time with an offset from UTC, as in 2026-12-18T20:00:00+01:00, "
+            f"not {value}"
+        )
+    return found
 
 
 def visible(longest: int) -> Check[str]:

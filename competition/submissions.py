@@ -49,6 +49,8 @@ _CHANGES, _MATCHES = "changes.json", "matches.jsonl"
 #: Maximum number of bytes of the records of matches, and characters of the reason in one.
 _MOST_MATCHES, _MOST_END = 2**22, 300
 
+_decode_use = msgspec.json.Decoder(MatchUse).decode
+
 
 class Submission(msgspec.Struct, frozen=True):
     """A submission: its author, its file and its state.
@@ -81,6 +83,9 @@ class Submission(msgspec.Struct, frozen=True):
         return self.digest[:12]
 
 
+_decode_submission = msgspec.json.Decoder(Submission).decode
+
+
 class Changes(msgspec.Struct, frozen=True):
     """The changes that an operator has made to a running competition.
 
@@ -93,6 +98,9 @@ class Changes(msgspec.Struct, frozen=True):
     closed: bool = False
     banned: tuple[str, ...] = ()
     retried: Mapping[int, float] = {}
+
+
+_decode_changes = msgspec.json.Decoder(Changes).decode
 
 
 class FolderInUse(Exception):
@@ -295,7 +303,7 @@ class Submissions:
             found = path.stat()
             version = found.st_ino, found.st_mtime_ns
             if version != self._changes[0]:
-                self._changes = version, msgspec.json.decode(path.read_bytes(), type=Changes)
+                self._changes = version, _decode_changes(path.read_bytes())
         return self._changes[1]
 
     def change(self, changed: Callable[[Changes], Changes]) -> Changes:
@@ -315,12 +323,12 @@ def read_uses(path: Path, last_bytes: int = 2**32) -> list[MatchUse]:
         file.seek(max(0, file.seek(0, os.SEEK_END) - last_bytes))
         for line in file:
             with contextlib.suppress(msgspec.DecodeError):  # a part of a line
-                found.append(msgspec.json.decode(line, type=MatchUse))
+                found.append(_decode_use(line))
     return found
 
 
 def _read(path: Path) -> Submission:
-    return msgspec.json.decode(path.read_bytes(), type=Submission)
+    return _decode_submission(path.read_bytes())
 
 
 def _replace(path: Path, value: Submission | Changes) -> None:

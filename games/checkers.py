@@ -17,6 +17,7 @@ from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
 from playout.games.core.grid import JumpingGame, PlacedFen, cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
+from playout.games.core.pdn import placed_numbers
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
 
@@ -289,8 +290,9 @@ class Checkers(JumpingGame):
         for cell in (cell for cell in range(CELLS) if _DARK >> cell & 1):
             usual[cell] = 2 if cell < 3 * SIDE else 1 if cell >= 5 * SIDE else 0
         player, cells = self.placed(usual, fen)
+        quiet = placed_numbers(self, fen, QUIET_PLIES)
         super().__init__(
-            first=(player, 0, *cells, NO_PIECE),
+            first=(player, 0, *cells, NO_PIECE, quiet),
             board=7,
             state=4 + CELLS,
             actions=ACTIONS,

@@ -22,6 +22,7 @@ from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
 from playout.games.core.grid import JumpingGame, PlacedFen
 from playout.games.core.kernels import LEVEL, bounded, compiled
+from playout.games.core.pdn import placed_numbers
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
 
@@ -373,8 +374,9 @@ class Draughts(JumpingGame):
         for square, cell in enumerate(_CELL_OF.tolist()):
             usual[cell] = 2 if square < 20 else 1 if square >= 30 else 0
         player, cells = self.placed(usual, fen)
+        quiet = placed_numbers(self, fen, QUIET_PLIES)
         super().__init__(
-            first=(player, 0, *cells, NO_PIECE),
+            first=(player, 0, *cells, NO_PIECE, quiet),
             board=8,
             state=4 + CELLS,
             actions=SQUARES * SQUARES,

@@ -43,6 +43,9 @@ class Build(msgspec.Struct, frozen=True):
     bot: BotFile
 
 
+_decode_build = msgspec.json.Decoder(Build).decode
+
+
 class Builds:
     """The builds in a folder, for some terms."""
 
@@ -87,7 +90,7 @@ class Builds:
                 except (MachineFault, OSError) as fault:
                     raise MachineError(f"this machine has a fault: {fault}") from fault
                 write_atomically(done, msgspec.json.encode(made))
-            return place, msgspec.json.decode(done.read_bytes(), type=Build)
+            return place, _decode_build(done.read_bytes())
 
     def _made(self, place: Path, pack: Callable[[Path], None]) -> Build:
         upload = place / "upload"

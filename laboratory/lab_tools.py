@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -41,12 +42,13 @@ Number = Annotated[int | None, Field(description="A test of list_tests; default:
 
 
 async def serve(tools: LabTools, clean_up: Callable[[], object]) -> None:
-    """Serve the tools until the input ends; a signal ends the process after `clean_up`."""
+    """Serve the tools until the input ends or a signal comes; the process ends after `clean_up`."""
 
     def leave(code: int) -> None:
         tools.close()
         clean_up()
-        os._exit(code)  # the thread that reads the input cannot be stopped in another way
+        sys.stdout.flush()
+        os._exit(code)  # threads that read the input or search cannot be stopped in another way
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, leave, 128 + number)
@@ -54,6 +56,7 @@ async def serve(tools: LabTools, clean_up: Callable[[], object]) -> None:
         await tool_server(_INSTRUCTIONS, tools).run_stdio_async()
     finally:
         tools.close()
+    leave(0)
 
 
 class LabTools:

@@ -154,6 +154,9 @@ class QueuedTest(msgspec.Struct, frozen=True):
         return self.history[-1][0] if self.is_over else None
 
 
+_decode_test = msgspec.json.Decoder(QueuedTest).decode
+
+
 class QueueInUse(Exception):
     """Another process changes the folder of the queue; the message names it."""
 
@@ -176,7 +179,7 @@ class LabQueue:
         shutil.rmtree(self.incoming)
         self.incoming.mkdir(mode=0o700)
         paths = sorted(folder.glob(f"tests/*/{_STATE}"))
-        found = (msgspec.json.decode(each.read_bytes(), type=QueuedTest) for each in paths)
+        found = (_decode_test(each.read_bytes()) for each in paths)
         self._tests = {each.id: each for each in found}
         for test in list(self._tests.values()):
             if test.is_over:

@@ -73,6 +73,8 @@ _GIVEN = ("games", "clock", "elo1", "pairs", "plies")
 
 Answer = HttpResponse | Deferred[HttpResponse]
 
+_decode_report = msgspec.json.Decoder(Report).decode
+
 
 class QueueSite:
     """Answers the requests of browsers, of `playout-lab submit` and of other programs."""
@@ -173,7 +175,7 @@ class QueueSite:
         def response() -> HttpResponse:
             sections = Markup()
             if path.exists():
-                report = msgspec.json.decode(path.read_bytes(), type=Report)
+                report = _decode_report(path.read_bytes())
                 sections = report_html(report, no_link, request.language)
             return self._rendered(
                 request, "queue_test", "test", {"test": told, "sections": sections}

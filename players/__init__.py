@@ -18,6 +18,7 @@ import os
 import sys
 from pathlib import Path
 
+from playout.commands.interrupts import exit_as
 from playout.games import Game, Option, SpecError
 from playout.games.core import plugins, spec
 from playout.players.core.player import (
@@ -79,9 +80,10 @@ def find(name: str) -> type[Player]:
         with contextlib.suppress(OSError):  # a name that no file can have
             if hint := plugins.file_hint("player", "Player", name, Path.cwd()):
                 raise hint
-    if ":" in name:
-        return _find_class(name)
-    return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)
+    with exit_as(lambda why: SpecError(f"the player {name!r} cannot be loaded: {why}")):
+        if ":" in name:
+            return _find_class(name)
+        return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)
 
 
 def _find_class(name: str) -> type[Player]:
@@ -114,7 +116,8 @@ def load(text: str | spec.Spec, game: Game) -> Player:
     """
     wanted = spec.parse(text) if isinstance(text, str) else text
     make = find(wanted.name)
-    player = plugins.create(make, game, **spec.bind(make, wanted, skip=1))
+    with exit_as(lambda why: SpecError(f"{make.__name__} cannot be created for {game}: {why}")):
+        player = plugins.create(make, game, **spec.bind(make, wanted, skip=1))
     if not (hasattr(player, "game") and hasattr(player, "cancelled")):
         raise IncompletePlayer(
             f"{make.__name__}.__init__ does not call that of Player: begin it with "

@@ -55,6 +55,8 @@ class _Head(msgspec.Struct):
 _ENCODER = msgspec.msgpack.Encoder()
 _JSON_ENCODER = msgspec.json.Encoder()
 _EVENTS = _by_tag(EVENTS)
+for _kind in EVENTS:  # prepared before threads decode them
+    msgspec.msgpack.Decoder(_kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,14 @@ _END_OF_FILE = "\x1a"
 #: the bytes are Chinese, Russian or Greek.
 _PAIR = re.compile(rb"[\x80-\xff]{2,}")
 _HIGH = re.compile(rb"[\x80-\xff]")
+#: A byte in or beside a word that is a usual letter of the first Macintosh or of DOS, and a rare
+#: letter or a sign in Windows-1252, whose usual letters are from \xc0 on.
+_OLD_LETTER = re.compile(
+    rb"(?<=[A-Za-z])[\x80\x82-\x84\x86-\x8e\x91\x93\x98\x9a-\x9f]"
+    rb"|[\x80\x83\x86-\x8e\x98\x9a-\x9f](?=[A-Za-z])"
+    rb"|(?<=[a-z])[\x85\x94-\x97\x99\xa1-\xa9\xab\xac\xae-\xb3\xb5\xb6\xb8\xb9\xbb-\xbf](?=[a-z])"
+)
+_USUAL_LETTER = re.compile(rb"[\xc0-\xff]")
 _MOST_PAIRED = 0.2
 _UNKNOWN = "is in an encoding that cannot be recognized: save it as UTF-8"
 
@@ -81,6 +89,8 @@ def _unmarked(data: bytes) -> list[tuple[bytes, str]]:
 def _of_8_bits(data: bytes, *, names_matter: bool) -> str:
     paired = sum(len(each) for each in _PAIR.findall(data))
     if names_matter and paired > _MOST_PAIRED * len(_HIGH.findall(data)):
+        raise TextFileError(_UNKNOWN)
+    if names_matter and _OLD_LETTER.search(data) and not _USUAL_LETTER.search(data):
         raise TextFileError(_UNKNOWN)
     try:
         return data.decode("cp1252")

@@ -6,6 +6,7 @@ import functools
 import operator
 import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,8 +23,22 @@ SANDBOX_PARTS = ("cgroup", "seccomp")
 PRIVATE = MappingProxyType({"private": True})
 #: The metadata of a field whose absolute paths are public without their folders.
 FILE_NAMES = MappingProxyType({"file_names": True})
-#: The folders of an absolute path, also of one below the home folder.
-_FOLDERS = re.compile(r"(?<![\w./:~-])~?/(?:[^\s/,()'\"=]+/)*")
+#: The folders of an absolute path, also of one below the home folder or after `file:`, but not of
+#: the address of a site. Folders have blanks only in quotes and in values of options. The last part
+#: of the path of a home folder is the name of a user.
+_FOLDERS = re.compile(
+    r"""(?P<site> \w+://[\w\[@] [^\s'"]*)
+    | (?<![\w./~-]) (?:
+        (?P<home> (?<=") /+(?:home|Users)/+[^/"\n]+/*(?=")
+            | (?<=['=]) /+(?:home|Users)/+[^/,()'"=\n]+/*(?=[',)]))
+        | (?<=") ~?/+(?:[^/"\n]+/+)* (?=[^/"\n]*")
+        | (?<=['=]) ~?/+(?:[^/,()'"=\n]+/+)* (?=[^/,()'"=\n]*['",)])
+        | (?P<its_home> /+(?:home|Users)/+[^\s/,()'"=:]+/*(?![^\s,()'"=:.]))
+        | (?:~[\w.-]*)?/+(?:[^\s/,()'"=:]+/+)*
+    )
+    | \b[A-Za-z]:\\+(?:[^\s\\,()'"=:]+\\+)*""",
+    re.VERBOSE,
+)
 
 T = TypeVar("T")
 
@@ -40,7 +55,8 @@ class Entrant:
 
     `folder`: where the command starts, relative to the folder of the file; None for that folder.
     `sandbox`: whether the command runs in a sandbox, which shows it no other folder of the user.
-    `since`: the first round of a Swiss in which it is paired; above 1 for a late entrant.
+    `since`: the first round of a Swiss or a ladder in which it is paired; above 1 for a late
+    entrant.
     """
 
     name: str
@@ -156,15 +172,18 @@ class TournamentSpec:
     """The specification of a tournament, which determines its pairs.
 
     `rounds`: number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
-    sequential test and of a race, the maximum number of pairs, 0 for no limit. `concurrency`:
-    maximum number of matches at a time, 0 for no limit. `anchor`: the entrant whose rating is
-    0. `machine`: for the report, the machine that runs the entrants, with the versions of
+    ladder, a sequential test and a race, the maximum number of rounds or pairs, 0 for no limit.
+    `concurrency`: maximum number of matches at a time, 0 for no limit. `anchor`: the entrant whose
+    rating is 0. `machine`: for the report, the machine that runs the entrants, with the versions of
     Python and Playout. `draw_offers`: whether the players of a match may agree on a draw.
     `sandbox`: the limits of entrants in a sandbox, None for the defaults. `evaluation`: the file
     of the evaluation that values rolls, on the server's machine; "shipped" is the one that comes
     with each game. `core_speed`: the speed of the cores to which the clocks apply: on a worker
     of a cluster with another speed, clocks are scaled by the ratio; 0 for no scaling. `delay`: of
-    a running match, spectators are shown all but the last `delay` moves.
+    a running match, spectators are shown all but the last `delay` moves. `starts`: the time before
+    which no match begins, in ISO 8601 with its offset from UTC; None for at once. `weight`: the
+    share of the cores among the tournaments that a server hosts at the same time is proportional
+    to it.
     """
 
     name: str
@@ -186,6 +205,13 @@ class TournamentSpec:
     evaluation: str = field(default="shipped", metadata=FILE_NAMES)
     core_speed: float = 0.0
     delay: int = 0
+    starts: str | None = None
+    weight: int = 1
+
+    @property
+    def starts_at(self) -> float:
+        """When its first match may begin, in seconds since 1970; 0 for at once."""
+        return datetime.fromisoformat(self.starts).timestamp() if self.starts else 0.0
 
     @property
     def tests_without_luck(self) -> bool:
@@ -200,7 +226,9 @@ class TournamentSpec:
 
 def without_folders(text: str) -> str:
     """Return the text with the last part of each absolute path, for readers on other machines."""
-    return _FOLDERS.sub("", text)
+    return _FOLDERS.sub(
+        lambda found: found["site"] or ("~" if found["home"] or found["its_home"] else ""), text
+    )
 
 
 def public(value: T) -> T:

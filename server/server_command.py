@@ -53,6 +53,8 @@ Examples:
 Then connect players: playout-player connect_four uct
 """
 
+_decode_accounts = msgspec.json.Decoder(tuple[GivenAccount, ...]).decode
+
 
 @click.group(
     cls=OptionGroup,
@@ -162,7 +164,7 @@ def main(context: click.Context, /, **options: Any) -> None:
 def _given_accounts() -> tuple[GivenAccount, ...]:
     """Return the accounts in the first line of standard input, which is a list of them as JSON."""
     try:
-        return msgspec.json.decode(sys.stdin.buffer.readline(), type=tuple[GivenAccount, ...])
+        return _decode_accounts(sys.stdin.buffer.readline())
     except msgspec.DecodeError as error:
         raise click.BadParameter(f"standard input has no list of accounts: {error}") from error
 

@@ -15,7 +15,7 @@ import click
 
 from playout import games, players
 from playout.bridges.comply import player_checks
-from playout.bridges.comply.processes import BotCommand, PrivateServer
+from playout.bridges.comply.processes import BotCommand, PrivateServer, in_child
 from playout.bridges.comply.situations import (
     CLOCK,
     OWN_ERRORS,
@@ -25,7 +25,12 @@ from playout.bridges.comply.situations import (
 )
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts
-from playout.commands.options import FiniteRange, add_current_folder, typed_option
+from playout.commands.options import (
+    FiniteRange,
+    add_current_folder,
+    register_game,
+    typed_option,
+)
 from playout.commands.progress import doing
 from playout.games.core import spec
 
@@ -123,7 +128,7 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     try:
         with doing("Loading the game"):
-            return str(games.load(games.register(text)))
+            return str(games.load(register_game(text, Path.cwd())))
     except games.SpecError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -215,7 +220,7 @@ def _passes_as_player(player: str, game: str) -> bool:
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     rules = games.load(game)
-    return player_checks.passes(lambda: players.load(wanted, rules), rules, CLOCK)
+    return in_child(lambda: player_checks.passes(lambda: players.load(wanted, rules), rules, CLOCK))
 
 
 async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | None) -> bool:

@@ -12,12 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import click
 import numpy as np
 
 from playout import games
 from playout.bridges.comply.player_checks import described, within
+from playout.bridges.comply.processes import in_child
 from playout.commands import interrupts
 from playout.commands.options import registered
 from playout.commands.progress import doing
@@ -322,16 +324,23 @@ def command(game: str, matches: int, seed: int) -> None:
             loaded = games.load(name)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+    with interrupts.with_text("Interrupted."):
+        passed = in_child(partial(_passes, loaded, matches, seed))
+    sys.exit(0 if passed else 1)
+
+
+def _passes(game: Game, matches: int, seed: int) -> bool:
+    """Print the result of each check; return whether all were passed."""
     failed, began = 0, time.monotonic()
-    with interrupts.with_text("Interrupted."), doing("Checking the game"):
-        for check, fault in faults(loaded, matches, seed):
+    with doing("Checking the game"):
+        for check, fault in faults(game, matches, seed):
             click.echo(f"{check:{_WIDTH}}{'FAILED: ' + fault.text if fault else 'passed'}")
             if fault:
                 failed += 1
-                _show(loaded, fault)
+                _show(game, fault)
     took_s = time.monotonic() - began
     click.echo(f"\n{counted(failed, 'check')} failed, {counted(matches, 'match')}, {took_s:.1f} s")
-    sys.exit(1 if failed else 0)
+    return not failed
 
 
 def _show(game: Game, fault: RulesFault) -> None:

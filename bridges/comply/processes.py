@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
+import os
 import shlex
+import signal
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +18,43 @@ import click
 
 from playout.commands.child import Child, LogFolder, Program
 from playout.commands.identity import TOKEN_FD
-from playout.commands.subprocesses import others_environment
+from playout.commands.subprocesses import begin, others_environment
 from playout.server.organizer.local_server import LocalServer, LocalServerError, new_tokens
+
+#: The last character that a check prints, in a copy of this process.
+_PASSED, _FAILED = "\x06", "\x15"
+_CHUNK = 2**16
+
+
+def in_child(check: Callable[[], bool]) -> bool:
+    """Return the result of a check that runs in a copy of this process, and prints its rows.
+
+    If that process ends without a result, by `os._exit` or a fault of a library, the row says so,
+    and the result is False. To be called while this process has one thread.
+    """
+    sys.stdout.flush()
+    parent = os.getpid()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent exits, and this process with it
+        begin(parent, signal.SIGKILL, 0)
+        sys.stdout = os.fdopen(writing, "w", encoding="utf-8", errors="replace")
+        try:
+            click.echo(_PASSED if check() else _FAILED, nl=False)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    printed, decoder = "", codecs.getincrementaldecoder("utf-8")()
+    with open(reading, "rb", buffering=0) as pipe:
+        while more := pipe.read(_CHUNK):
+            printed = decoder.decode(more)
+            click.echo(printed.rstrip(_PASSED + _FAILED), nl=False)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not printed.endswith((_PASSED, _FAILED)):
+        ended = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        click.echo(f"FAILED: it ended the process, with {ended}")
+    return printed.endswith(_PASSED)
 
 
 @dataclass(frozen=True)

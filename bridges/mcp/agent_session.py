@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from msgspec import structs
 
 from playout.commands.agent_tools import AgentError
 from playout.commands.identity import HELLO, Identity, Login
-from playout.games.core.view import cell_text, legend
+from playout.games.core.view import BoardView, draw, legend
 from playout.protocol.connection import ServerConnection
 from playout.protocol.followed_match import OFFER_NAMES, FollowedMatch
 from playout.protocol.messages import (
@@ -148,7 +149,7 @@ class AgentMatch(FollowedMatch):
         if self.view and self.view.text:
             shown["board"] = self.view.text.splitlines()
         elif board and self.view:
-            shown["board"] = list(board_rows(board, self.view))
+            shown["board"] = board_rows(board, self.view)
             shown["pieces"] = legend(self.view, board)
         else:
             shown["state"] = list(self.latest.state)
@@ -176,22 +177,23 @@ class AgentMatch(FollowedMatch):
         return "your move" if self.waits_for_agent else "the opponent is to move"
 
 
-def board_rows(board: Board, view: PositionView) -> Iterator[str]:
-    """Yield the lines of a board, with the labels of columns and rows; hexagons are sheared."""
-    left = max(map(len, board.row_labels), default=0)
-    texts = [cell_text(view, board, cell) for cell in range(len(view.cells))]
-    names = () if board.geometry == "hex" else board.cell_labels
-    width = max(map(len, (*board.column_labels, *names, *texts, ".")))
-    if any(board.column_labels):
-        yield _row("", board.column_labels, left, width)
-    for row in range(board.rows):
-        cells = texts[row * board.columns : (row + 1) * board.columns]
-        line = _row(board.row_labels[row], cells, left, width)
-        yield " " * row + line if board.geometry == "hex" else line
-
-
-def _row(label: str, cells: Any, left: int, width: int) -> str:
-    return " ".join([label.rjust(left), *(each.rjust(width) for each in cells)]).rstrip()
+def board_rows(board: Board, view: PositionView) -> list[str]:
+    """Return the lines of a board as terminals show it, without a margin."""
+    drawn = BoardView(
+        board.rows,
+        board.columns,
+        view.cells,
+        geometry=board.geometry,
+        piece=board.piece,
+        kinds=view.kinds,
+        counts=view.counts,
+        cell_labels=board.cell_labels,
+        block=board.block,
+        edges=board.edges,
+        column_names=board.column_labels,
+        row_names=board.row_labels,
+    )
+    return [line.rstrip() for line in textwrap.dedent(draw(drawn)).splitlines()]
 
 
 #: Longest time to wait for an answer, and for the connection.

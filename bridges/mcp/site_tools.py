@@ -135,7 +135,7 @@ class SiteTools:
             "state": found["state"],
             "you": found["solver"],
             "turns": found["turns"],
-            "board": list(board_rows(msgspec.convert(found["board"], Board), view)),
+            "board": board_rows(msgspec.convert(found["board"], Board), view),
             "legal_moves": [each["name"] for each in found["legal_moves"]],
         }
 

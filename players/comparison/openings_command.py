@@ -84,6 +84,9 @@ class SearchedOpening(msgspec.Struct, frozen=True):
     value: float
 
 
+_decode_opening = msgspec.json.Decoder(SearchedOpening).decode
+
+
 @dataclass(frozen=True)
 class SearchTask:
     """An opening to search, with its number."""
@@ -189,7 +192,7 @@ class BookSearch:
             )
         for line in rest:
             with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-                known = msgspec.json.decode(line, type=SearchedOpening)
+                known = _decode_opening(line)
                 self._values[known.number] = known.value
         if not text.endswith(b"\n"):
             file.write(b"\n")

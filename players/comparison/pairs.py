@@ -18,8 +18,9 @@ from typing import NamedTuple
 import msgspec
 
 from playout import games, players
+from playout.commands.interrupts import exit_as
 from playout.games import Game, Position
-from playout.players import Limit, Player, Resigned
+from playout.players import Limit, Player, PlayerError, Resigned
 from playout.players.evaluations import files
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
@@ -194,7 +195,8 @@ class _Seat:
     def choose(self, position: Position, limit: Limit) -> int:
         began = time.perf_counter()
         try:
-            return self.player.choose(position, limit).action
+            with exit_as(lambda why: PlayerError(f"the player cannot go on: {why}")):
+                return self.player.choose(position, limit).action
         finally:
             self.seconds += time.perf_counter() - began
             self.moves += 1

@@ -59,6 +59,9 @@ class Card(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: float = 0.0
 
 
+_decode_card = msgspec.json.Decoder(Card).decode
+
+
 def write(path: Path, evaluation: Tables | Perceptron, card: Card) -> None:
     """Write a file, complete or not at all. Raises OSError; EvaluationError if it is too big."""
     entries = {
@@ -103,7 +106,7 @@ def _fields_of(path: Path, game: Game, names: Sequence[str]) -> tuple[dict[str, 
             if sum(each.file_size for each in archive.infolist()) > _MOST_UNPACKED:
                 raise EvaluationError(f"{path} is too big when it is unpacked")
         with _parsing, np.load(io.BytesIO(data), allow_pickle=False) as entries:
-            card = msgspec.json.decode(entries["card"].tobytes(), type=Card)
+            card = _decode_card(entries["card"].tobytes())
             fields = {name: entries[name] for name in names}
     except EvaluationError:
         raise

@@ -150,6 +150,8 @@ class ScoreRecord(msgspec.Struct, frozen=True, tag="score"):
 #: A line of `metrics.jsonl`.
 MetricsLine = NetRound | EvaluationRound | ScoreRecord
 
+_decode_metrics = msgspec.json.Decoder(MetricsLine).decode
+
 
 #: The index of the evaluations among the shares of the limits.
 _EVALUATIONS = 1
@@ -591,7 +593,7 @@ class RunFolder:
         with contextlib.suppress(FileNotFoundError):
             for line in self._metrics.read_bytes().splitlines():
                 with contextlib.suppress(msgspec.DecodeError):
-                    found.append(msgspec.json.decode(line, type=MetricsLine))
+                    found.append(_decode_metrics(line))
         return found
 
 

@@ -183,7 +183,7 @@ def new(
     GAME is a name with parameters, or module:Class from the current folder.
     """
     try:
-        rules = games.load(games.register(game))
+        rules = games.load(registered(game))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     kind = kind or (EVALUATION if rules.has_chance else NET)

@@ -167,7 +167,7 @@ def _match(
     spectators: Spectators | None,
     late: int = 0,
 ) -> Load:
-    """Play `moves` moves of one match, from when all spectators watch it: after `late` moves."""
+    """Play `late` moves of one match, then `moves` more with all spectators watching."""
     load = Load()
     draw = random.Random(1)
     with playing(served, _AnalysisDialogue(GAME), 2) as selector:

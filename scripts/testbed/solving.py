@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import random
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -25,18 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playout import games, players
-from playout.agents.solved_positions import EXACT, VALUES, SolvedEntry
+from playout.agents.solved_positions import (
+    EXACT,
+    RESULTS,
+    SOLVER,
+    Mixture,
+    SolvedEntry,
+    proven_values,
+    tells,
+)
 from playout.commands import interrupts
-from playout.games import Game, KernelGame, Position, SpecError, State
-from playout.players import Limit, Player
-from playout.players.analyst.puzzles import match_with_mistakes
+from playout.games import KernelGame, Position, SpecError, State
 from playout.players.comparison.workers import run_on_cores
 from testbed.bench import Bench
 
-BOTS = ("uct(seed=1,memory_mb=16,reuse=false)", "rave(seed=1,memory_mb=16,reuse=false)")
-SOLVER = "minimax(seed=1)"
-#: Positions that `minimax` searches at most for the value of a move.
-NODES = 400_000
 #: For each game, the number of plies before the end of a match: the least and the greatest.
 BEFORE_END = {
     "tic_tac_toe": (2, 8),
@@ -65,62 +66,7 @@ FOUND = 32
 PROGRESS_S = 2.0
 
 
-class Mixture:
-    """Plays matches with moves of several players; equal seeds give equal matches."""
-
-    def __init__(self, game: Game, seed: int) -> None:
-        self.game, self.random = game, random.Random(seed)
-        playing = [text for text in BOTS if players.find(text.partition("(")[0]).plays_chance]
-        self._bots = [players.load(text, game) for text in (playing if game.has_chance else BOTS)]
-
-    def match(self, start: Position, most: int) -> Position:
-        """Return the position after at most `most` moves from `start`."""
-        return match_with_mistakes(start, self.random, self._bots, most=most)
-
-    def close(self) -> None:
-        """Release the memory of the players."""
-        for bot in self._bots:
-            bot.close()
-
-
-def tells(values: Sequence[int] | None) -> bool:
-    """Return whether at least one move preserves the value, and at least one does not."""
-    return len(set(values or ())) > 1
-
-
-_SIGNS = {value: sign for sign, value in VALUES.items()}
-
-
-def _entry(start: State, moves: Sequence[int], values: Sequence[int]) -> SolvedEntry:
-    return SolvedEntry(list(start), list(moves), "".join(_SIGNS[value] for value in values))
-
-
 # Proofs by minimax.
-
-
-def proven_values(game: Game, solver: Player, state: State, nodes: int = NODES) -> list[int] | None:
-    """Return the values of the legal moves for the player to move; None if one is not proven."""
-    values = list[int]()
-    for action in game.legal_actions(state):
-        value = _proven(game, solver, game.next_state(state, action), nodes)
-        if value is None:
-            return None
-        values.append(value if game.current_player(state) == 1 else -value)
-    return values
-
-
-def _proven(game: Game, solver: Player, state: State, nodes: int) -> int | None:
-    """Return the value of a position for player 1, None if it is not proven."""
-    if winner := game.winner(state):
-        return _RESULTS[winner]
-    info = solver.choose(Position(game, start=state), Limit(simulations=nodes)).info
-    if info is None or info.proven is None:
-        return None
-    return info.proven if game.current_player(state) == 1 else -info.proven
-
-
-#: The value for player 1 by the winner: a tie is -1.
-_RESULTS = {1: 1, 2: -1, -1: 0}
 
 
 class MatchTask(NamedTuple):
@@ -144,7 +90,7 @@ def solved_matches(task: MatchTask) -> Solved:
         plies = match.ply - mixture.random.randint(*BEFORE_END[task.game])
         values = proven_values(game, solver, match.states[plies]) if plies >= 0 else None
         if values and tells(values):
-            found[match.states[plies]] = _entry((), match.moves[:plies], values)
+            found[match.states[plies]] = SolvedEntry.of_values((), match.moves[:plies], values)
         if len(found) == FOUND:
             break
     solver.close()
@@ -236,7 +182,7 @@ class Solution:
         place, told = 0, time.monotonic()
         while place < len(self._states):  # it grows
             state = (*self._numbers.unpack(self._states[place]), *(0,) * self._history)
-            results.append(_RESULTS.get(self._game.winner(state), 0))
+            results.append(RESULTS.get(self._game.winner(state), 0))
             movers.append(1 if self._game.current_player(state) == 1 else -1)
             firsts.append(len(after))
             after += self._after(state)
@@ -394,7 +340,7 @@ def solved_endings(ending: Ending) -> Solved:
         values = None if each.winner else solution.values(state)
         if values and tells(values) and len(found) < COUNT:
             moves = each.moves if game.has_chance else ()
-            found[state] = _entry(() if moves else state, moves, values)
+            found[state] = SolvedEntry.of_values(() if moves else state, moves, values)
     return found
 
 

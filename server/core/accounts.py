@@ -46,11 +46,12 @@ class DeviceLogin(Struct, frozen=True):
     software: str = ""
 
 
+_decode_logins = msgspec.json.Decoder(tuple[DeviceLogin, ...]).decode
+
+
 def logins_of(account: Account) -> tuple[DeviceLogin, ...]:
     """Return the logins of an account, the oldest first."""
-    return (
-        msgspec.json.decode(account.logins, type=tuple[DeviceLogin, ...]) if account.logins else ()
-    )
+    return _decode_logins(account.logins) if account.logins else ()
 
 
 def with_logins(account: Account, logins: Iterable[DeviceLogin]) -> Account:

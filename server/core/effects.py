@@ -108,8 +108,8 @@ class OrganizerFault(Struct, frozen=True, gc=False):
 class CheckFile(Struct, frozen=True, gc=False):
     """Check the file of a tournament, which takes seconds, and call `file_checked` with the result.
 
-    `check` is the number of the check; its `values` are those of the file, or None if `toml` is its
-    text. `players` are those that entrants may have.
+    `check` is the number of the check. The file is given by its `values`, or by its text `toml` if
+    they are None. `players` are those that entrants may have.
     """
 
     check: int

@@ -18,7 +18,7 @@ from playout.ratings.bradley_terry import (
     RatingProblem,
     Ratings,
 )
-from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
+from playout.ratings.pairing import Contender, Meeting, meeting, next_pair
 
 #: The factor by which the matches of a player grow between two points of its history.
 _GROWTH = 1.05

@@ -18,6 +18,7 @@ from playout import games
 from playout.games.core import spec
 from playout.protocol.messages import Level, OfferedBot
 from playout.protocol.names import LONGEST, BadName, normalised, skeleton
+from playout.protocol.tournament_spec import without_folders
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -68,9 +69,20 @@ def for_game(bot: OfferedBot, game: str) -> OfferedBot:
     return structs.replace(bot, player=player, players={}, move_s=_longest([player]))
 
 
+def without_its_folders(bot: OfferedBot) -> OfferedBot:
+    """Return the bot as everybody may see it: names of files without their folders."""
+    players = {game: without_folders(player) for game, player in bot.players.items()}
+    return structs.replace(bot, player=without_folders(bot.player), players=players)
+
+
 def parse_offered_bots(texts: Iterable[str]) -> tuple[OfferedBot, ...]:
-    """Return the bots, each once. Raises BadBot if the names of two look alike."""
+    """Return the bots, each once.
+
+    Raises BadBot if the names of two look alike, or their players differ only in folders, which are
+    not public.
+    """
     found: dict[str, OfferedBot] = {}
+    players: dict[str, str] = {}
     for text in texts:
         bot = parse_offered_bot(text)
         before = found.setdefault(skeleton(bot.name), bot)
@@ -79,6 +91,12 @@ def parse_offered_bots(texts: Iterable[str]) -> tuple[OfferedBot, ...]:
                 f"two bots have names that look alike, {before.name!r} and {bot.name!r}: "
                 "name them as in NAME=PLAYER"
             )
+        for player in (bot.player, *bot.players.values()):
+            if (other := players.setdefault(without_folders(player), player)) != player:
+                raise BadBot(
+                    f"two bots differ only in the folder of a file, {other!r} and {player!r}: "
+                    "give the files different names"
+                )
     return tuple(found.values())
 
 

@@ -55,7 +55,7 @@ class OutputLimits:
     _CLEARED = 0.9
 
     def __init__(self, per_peer: int = 0, total: int = 0) -> None:
-        """In bytes; 0: no limit."""
+        """`per_peer` and `total` are numbers of bytes; 0 is no limit."""
         self.per_peer = per_peer
         self._most = total
         self._waiting: dict[StreamConnection, int] = {}

@@ -35,6 +35,8 @@ _log = Logger(namespace="server")
 #: By account and address: the fields of `KeepPush` for each browser.
 Subscriptions = dict[str, dict[str, dict[str, str]]]
 
+_decode_subscriptions = msgspec.json.Decoder(Subscriptions).decode
+
 
 class PushUnavailable(Exception):
     """Push notices cannot be sent; the text is for the operator."""
@@ -186,4 +188,4 @@ def _file_of(folder: Path) -> Path:
 def _read(folder: Path) -> Subscriptions:
     """The stored subscriptions. Raises OSError and ValueError."""
     file = _file_of(folder)
-    return msgspec.json.decode(file.read_bytes(), type=Subscriptions) if file.exists() else {}
+    return _decode_subscriptions(file.read_bytes()) if file.exists() else {}

@@ -51,6 +51,8 @@ EXPECTED = (OSError, http.client.HTTPException, SQLAlchemyError, ValueError)
 
 _log = Logger(namespace="server")
 
+_decode_places = msgspec.json.Decoder(dict[str, Place]).decode
+
 
 class WebhooksUnavailable(StorageError):
     """The folder cannot be used; the text is for the operator."""
@@ -251,7 +253,7 @@ class Webhook:
         try:
             known: dict[str, Place] = {}
             if is_known := self._file.exists():
-                known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, Place])
+                known = _decode_places(self._file.read_bytes())
             told = {kind: known.get(kind, now) for kind in self._source.kinds}
             if not is_known:
                 write_atomically(self._file, msgspec.json.encode(told))

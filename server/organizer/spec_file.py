@@ -22,6 +22,7 @@ import click
 from playout import games
 from playout.commands import toml_table
 from playout.commands.cores import usable_cores
+from playout.commands.options import register_game
 from playout.commands.subprocesses import own_environment, script_fault
 from playout.commands.toml_table import Check, Faults, TomlError
 from playout.protocol import versions
@@ -223,7 +224,7 @@ def games_in(folder: Path) -> Check[games.Game]:
     """Return the check of a game, which may be a module:Class in the folder."""
 
     def check(value: object) -> games.Game:
-        return games.load(games.register(toml_table.text(value), str(folder)))
+        return games.load(register_game(toml_table.text(value), folder))
 
     return check
 

@@ -28,7 +28,7 @@ Examples:
 A tournament file:
   name = "uct against rave"
   games = ["connect_four", "mnk(m=8,n=8,k=5)"]
-  format = "round_robin"          # gauntlet, swiss, knockout, match, sprt
+  format = "round_robin"          # gauntlet, swiss, ladder, knockout, match, sprt
   rounds = 10                     # pairs for each pairing and game
   clock = "0.1/move"
   openings = { plies = 2 }        # or { file = "openings.txt" }

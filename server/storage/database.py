@@ -91,6 +91,8 @@ _SHIPPED_PUZZLES = "puzzles.json"
 #: Returns what is kept of the analysis of a move, from its JSON and the action that was played.
 ReadAnalysis = Callable[[str, int], str]
 
+_decode_puzzles = msgspec.json.Decoder(list[Puzzle]).decode
+
 
 def whole_analysis(stored: str, action: int) -> str:
     """Return all of a stored analysis."""
@@ -634,7 +636,7 @@ def tournament_of(row: sa.Row[Any], withdrawn: Sequence[int]) -> StoredTournamen
 def shipped_puzzles() -> list[Puzzle]:
     """Return the puzzles that come with Playout, by game."""
     data = files("playout.server.storage").joinpath(_SHIPPED_PUZZLES).read_bytes()
-    return msgspec.json.decode(data, type=list[Puzzle])
+    return _decode_puzzles(data)
 
 
 def count_of(connection: sa.Connection, table: sa.Table) -> int:

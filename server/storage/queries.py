@@ -287,9 +287,10 @@ class Reader:
         with self._database.connect() as connection:
             return str(connection.scalar(sa.select(identity.c.id)))
 
-    def ended_rounds(self, after: Place, most: int) -> list[EndedRound]:
+    def ended_rounds(self, after: Place, most: int | None = None) -> list[EndedRound]:
         """Return up to `most` rounds of tournaments that ended after a place, the first one first.
 
+        Without `most`, all of them.
         They are those of formats in which a round follows from the results of the one before. It
         ends when a match of the next one begins, and the last one with its tournament.
         """
@@ -651,6 +652,7 @@ def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
         format=spec.format,
         games=spec.games,
         entrants=tuple(each.name for each in spec.entrants),
+        starts_at=max(row.started_at, spec.starts_at),
     )
 
 

@@ -104,6 +104,7 @@ class PlayerGames(Struct, frozen=True, kw_only=True):
 class TournamentRow(Struct, frozen=True, kw_only=True):
     """A tournament in a list; `matches`: the number of its matches that have ended.
 
+    `starts_at`: when its first match begins, which is `started_at` or planned for later.
     If its specification cannot be read, `format` is "", and `games` and `entrants` are empty.
     `reporter` is the account that has reported it, None for a tournament of this server.
     """
@@ -115,6 +116,7 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     entrants: tuple[str, ...]
     matches: int
     started_at: float
+    starts_at: float
     ended_at: float | None
     reporter: str | None = None
 

@@ -171,8 +171,8 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         )
     if path.stem in RESERVED:
         table.fault(f"the file's name, {path.stem!r}, is an address of the site: choose another")
-    opens = table.take("opens", _moment, _EARLIEST)
-    deadline = table.need("deadline", _moment, datetime.max.replace(tzinfo=UTC))
+    opens = table.take("opens", toml_table.moment, _EARLIEST)
+    deadline = table.need("deadline", toml_table.moment, datetime.max.replace(tzinfo=UTC))
     if opens >= deadline:
         table.fault("deadline must be after opens", "deadline")
     protocols = tuple(
@@ -231,16 +231,6 @@ def _games(table: TomlTable) -> tuple[str, ...]:
 def _game(value: object) -> str:
     """Return the canonical name of a game; raise SpecError for none."""
     return str(toml_table.game(value))
-
-
-def _moment(value: object) -> datetime:
-    """Return a time with its offset from UTC; raise ValueError for other values."""
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        raise ValueError(
-            "must be a date and time with an offset from UTC, without quotes, as in "
-            f"2026-12-18T20:00:00+01:00, not {value}"
-        )
-    return value
 
 
 def _clock(value: object) -> str:

@@ -51,6 +51,8 @@ class Format(ABC):
     least_rounds: ClassVar[int] = 1
     #: Whether entrants may join later: what these play is in its class.
     takes_late_entrants: ClassVar[bool] = False
+    #: Whether its table is sorted by ratings instead of points.
+    ranks_by_rating: ClassVar[bool] = False
     #: Whether rounds may be added while it is played.
     takes_more_rounds: ClassVar[bool] = True
     #: The tie-breaks of its table, in this order; keys of `standings.TIEBREAKS`.

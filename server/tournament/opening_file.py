@@ -185,6 +185,13 @@ _COMMENT = re.compile(
 #: Marks behind a move: of a capture in passing, of mate, and of punctuation.
 _AFTER_MOVE = re.compile(r"(?:[/ ]?e\.?p\.?|mate)?[!?,]*$")
 _FORFEIT = "0-0"
+#: Letters of pieces of chess as figures.
+_FIGURES = str.maketrans(
+    "\u2654\u2655\u2656\u2657\u2658\u265a\u265b\u265c\u265d\u265e", 2 * "KQRBN"
+)
+#: Moves of chess in the old English notation, and with letters of pieces of other languages.
+_DESCRIPTIVE = re.compile(r"[KQRNBP]{1,3}(?:-[KQ]?[KQRNB]+[1-8]|x[KQRNBP]{1,3})(?![a-h]).*")
+_FOREIGN = re.compile(r"(?![KQRBNPO])[^\W\d_a-z][a-h]?[1-8]?[x:-]?[a-h][1-8].*", re.DOTALL)
 #: Games in whose notation a number alone is no move.
 _NUMBERED = ("chess", "draughts", "checkers")
 _ORTHODOX = ("", "?", "-", "chess", "standard", "normal", "classical", "orthodox", "from position")
@@ -334,13 +341,25 @@ def _pgn_actions(game: Game, state: State, word: str) -> tuple[int, ...]:
     castled = plain.upper().replace("\u2013", "-").replace("0-0", "O-O")  # pages have dashes
     castling = (castled.rstrip("+#"),) if castled.startswith("O-O") else ()
     first: IllegalAction | None = None
-    for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), *castling)):
+    figured = plain.translate(_FIGURES)
+    for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), figured, *castling)):
         try:
             return game.parse_turn(state, spelling)
         except IllegalAction as error:
             first = first or error
     assert first
+    if spec.parse(str(game)).name == "chess" and (reason := _foreign(word)):
+        raise IllegalAction(f"{word[:20]!r} {reason}")
     raise first
+
+
+def _foreign(word: str) -> str:
+    """Return why a move of chess cannot be read, if it is in another notation; otherwise ""."""
+    if _DESCRIPTIVE.fullmatch(word):
+        return "is in the old descriptive notation: save the games in algebraic notation, as Nf3"
+    if _FOREIGN.fullmatch(word):
+        return "has no English letter of a piece: save the games with K, Q, R, B and N"
+    return ""
 
 
 def _unescaped(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -36,6 +37,8 @@ from playout.server.tournament.ledger import LEGS, UNREADABLE, Ledger, StoredGam
 MOST_BYTES, MOST_MATCHES = 2**19, 100
 #: Maximum number of pairs of a tournament.
 MOST_PAIRS = 50_000
+#: U+0000 in JSON, after an even number of backslashes: one before it makes five other characters.
+_ZERO = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 #: The seconds by which the clock of a reporter may be ahead.
 AHEAD_S = 300.0
 
@@ -50,6 +53,9 @@ class ReportedTournament(Struct, frozen=True, kw_only=True, forbid_unknown_field
     spec: TournamentSpec
     withdrawn: tuple[int, ...]
     ended_at: float
+
+
+_decode_tournament = msgspec.json.Decoder(ReportedTournament).decode
 
 
 def packed(text: bytes) -> str:
@@ -67,7 +73,7 @@ def _unpacked(text: str) -> bytes:
     if not inflating.eof:
         raise BadReport(f"expected at most {MOST_BYTES:,} bytes, compressed as a whole")
     # PostgreSQL holds no such text: the other records of the report would be stored without it.
-    if b"\\u0000" in found:
+    if _ZERO.search(found):
         raise BadReport("expected texts without the character U+0000")
     return found
 
@@ -162,7 +168,7 @@ def _here(stored: StoredMatch, match: str, tournament: str, account: str) -> Sto
 def read_whole(text: str, to: str, at: float, games: Sequence[StoredGame]) -> list[Record]:
     """Return the records of a tournament with these matches, checked. Raises BadReport."""
     try:
-        whole = msgspec.json.decode(_unpacked(text), type=ReportedTournament)
+        whole = _decode_tournament(_unpacked(text))
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadReport(f"the tournament cannot be read: {error}") from error
     created = TournamentCreated(tournament=to, name=whole.spec.name, spec=dumps(whole.spec), at=at)

@@ -192,6 +192,8 @@ class Results:
         byes = self.format.byes(self._ledger.results, self._ledger.withdrawn)
         rows = {row.entrant: row for row in table(len(entrants), self.played, byes)}
         order = self.format.ranking(self._ledger.results, self._ledger.withdrawn) or list(rows)
+        if self.format.ranks_by_rating and (rated := self._rated()):
+            order.sort(key=lambda one: -rated.elo[one])
         return tuple(self._standing(place, rows[one]) for place, one in enumerate(order, 1))
 
     def _standing(self, place: int, row: StandingsRow) -> Standing:

@@ -13,6 +13,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
+from datetime import UTC
 from typing import Any, NamedTuple
 
 from playout import games
@@ -48,6 +49,8 @@ LONGEST_MACHINE = 300
 MOST_GAMES = 20
 #: Maximum number of moves by which spectators see a match later.
 MOST_DELAY = 1000
+#: Maximum weight of a tournament among those that share cores.
+MOST_WEIGHT = 100
 #: Number of entrants checked in a step; each takes 0.1 ms.
 ENTRANTS_A_STEP = 16
 #: Number of plies of given openings checked in a step; each takes 20 to 60 microseconds.
@@ -56,6 +59,17 @@ PLIES_A_STEP = 64
 PLIES_A_POSITION = 8
 #: Maximum number of plies of an opening in an error.
 SHOWN_PLIES = 20
+
+
+def _moment(value: object) -> str:
+    """Return a time in UTC as ISO 8601; raise ValueError for other values."""
+    try:
+        return toml_table.moment(value).astimezone(UTC).isoformat()
+    except OverflowError as error:
+        raise ValueError(
+            f"must be a date and time from year 1 to 9999 in UTC, not {value}"
+        ) from error
+
 
 #: The check of each value by itself, by the class that has it.
 FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
@@ -69,6 +83,8 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "evaluation": toml_table.visible(toml_table.LONGEST_PATH),
         "core_speed": toml_table.number(0, 1_000_000),
         "delay": toml_table.whole(0, MOST_DELAY),
+        "starts": _moment,
+        "weight": toml_table.whole(1, MOST_WEIGHT),
     },
     Entrant: {
         "name": toml_table.name,
@@ -80,7 +96,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "protocol": toml_table.one_of("protocol", PROGRAM_PROTOCOLS),
         "folder": toml_table.visible(toml_table.LONGEST_PATH),
         "sandbox": toml_table.truth,
-        "since": toml_table.whole(1, 1000),
+        "since": toml_table.whole(1, MOST_ROUNDS),
     },
     SandboxSettings: settings.CHECKS,
     Openings: {

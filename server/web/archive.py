@@ -27,7 +27,7 @@ from playout.ratings.leaderboard import (
 from playout.server.model.records import StoredMatch
 from playout.server.storage.database import ReadAnalysis, whole_analysis
 from playout.server.storage.engine import first_line
-from playout.server.storage.queries import LocalReader, Reader
+from playout.server.storage.queries import EndedRound, LocalReader, Reader
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
@@ -142,6 +142,10 @@ class Archive:
     def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[TournamentRow]]:
         """Return a page of the tournaments, the latest first."""
         return self._read(lambda reader: reader.tournaments(page, per_page), ResultPage())
+
+    def ended_rounds(self, since: float) -> Deferred[list[EndedRound]]:
+        """The rounds that ended after a time in seconds since 1970, the first one first."""
+        return self._read(lambda reader: reader.ended_rounds((since, "")), [])
 
     def database_id(self) -> Deferred[str]:
         """The id of the database, a UUID; without a database, it is new with each start."""

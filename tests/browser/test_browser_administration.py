@@ -196,15 +196,17 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
     people: BrowserUsers, site: BrowserSite, boss: str
 ) -> None:
     page = log_in(people, boss, "Boss")
-    page.goto("/tournaments")
-    page.get_by_text("Run a tournament").click()
-    page.get_by_role("link", name="Organise a tournament").click()
+    page.goto("/ladders")
+    page.get_by_text("Enter a bot", exact=True).click()
+    page.get_by_role("link", name="Organise a ladder").click()
 
     # Errors stand beside the fields; the file has the values of the form.
     form = page.locator("#organize")
     form.get_by_label("name").first.fill("Friday")
     form.get_by_label("games").fill("nimm")
+    expect(form.get_by_label("format")).to_have_value("ladder")
     form.get_by_label("format").select_option("swiss")
+    form.get_by_label("starts").fill("2026-01-02T03:04")
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator("[data-path='games'] .error")).to_contain_text("nimm")
     expect(page.locator("[data-path='entrants'] > .error")).to_contain_text("two or more entrants")
@@ -237,6 +239,7 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
         {"name": "monday.toml", "mimeType": "text/plain", "buffer": text.encode()}
     )
     expect(form.get_by_label("name").first).to_have_value("Monday")
+    expect(form.get_by_label("starts")).to_have_value("2026-01-02T03:04")
     page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_url("**/tournaments/*")
 

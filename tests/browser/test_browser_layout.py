@@ -147,6 +147,24 @@ def test_nothing_moves_when_an_offer_comes_in_the_place_of_the_actions(
         assert ann.evaluate(PLACES, CONTROLS) == before
 
 
+def test_nothing_moves_when_the_opponent_is_disconnected(people: BrowserUsers) -> None:
+    ann, bob, _ = meet(people, "go", reduced_motion="reduce")
+    away = ann.locator("#away-2")
+    for width, height, _ in SCREENS:
+        ann.set_viewport_size({"width": width, "height": height})
+        ann.evaluate("() => new Promise(requestAnimationFrame)")  # the board has its size then
+        expect(away).to_have_text("")
+        before = ann.evaluate(PLACES, CONTROLS)
+        address = bob.url
+        bob.goto("about:blank")
+        expect(away).to_contain_text("disconnected")
+        assert ann.evaluate(PLACES, CONTROLS) == before, width
+        fits = """(element) => element.scrollHeight <= element.clientHeight + 1 &&
+            element.scrollWidth <= element.clientWidth"""
+        assert away.evaluate(fits), width
+        bob.goto(address)
+
+
 def test_the_rules_are_one_click_from_the_board(people: BrowserUsers, tmp_path: Path) -> None:
     page = people.come("/matches/go")
     page.get_by_role("link", name="Rules").click()

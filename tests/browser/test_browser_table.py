@@ -463,7 +463,7 @@ def test_another_tab_goes_on_with_a_match_and_the_opponent_sees_a_lost_connectio
     my_turn(bob)
     address = bob.url
     bob.goto("about:blank")
-    expect(ann.locator("#away-2")).to_have_text(re.compile(r"disconnected, \d+ seconds left"))
+    expect(ann.locator("#away-2")).to_have_text(re.compile(r"disconnected, \d+ s left"))
     expect(ann.locator("#presence-2")).to_have_class("presence is-away")
     bob.goto(address)
     expect(ann.locator("#away-2")).to_have_text("")

@@ -230,8 +230,9 @@ def test_an_earlier_position_stays_shown_while_the_match_goes_on(
         assert shown_ply(page) == len(WON)
 
 
-def test_moves_that_come_while_the_match_is_loaded_anew_are_announced_once(
-    people: BrowserUsers, site: BrowserSite
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_comes_while_the_match_is_loaded_anew_is_announced_once_and_in_order(
+    people: BrowserUsers, site: BrowserSite, ends: bool
 ) -> None:
     page = people.come()
     heard: list[str | bytes] = []
@@ -252,13 +253,20 @@ def test_moves_that_come_while_the_match_is_loaded_anew_are_announced_once(
         page.goto(address)
         wait_until(lambda: page.title() and held)  # the test is the network
         two_clients.play(1)
-        wait_until(lambda: page.title() and any('"update"' in str(each) for each in heard))
+        last = '"ended"' if ends else '"update"'
+        if ends:
+            two_clients.finish()
+        wait_until(lambda: page.title() and any(last in str(each) for each in heard))
         ((route, response),) = held
         route.fulfill(response=response)
         announced = page.locator("#announcer p")
-        expect(announced).to_have_text([re.compile(" plays a1"), re.compile(" plays a2")])
-        two_clients.play(1)
-        expect(announced).to_have_count(3)
+        if ends:
+            moves = [re.compile(" plays [abc][123]")] * len(WON)
+            expect(announced).to_have_text([*moves, re.compile(r" won\.$")])
+        else:
+            expect(announced).to_have_text([re.compile(" plays a1"), re.compile(" plays a2")])
+            two_clients.play(1)
+            expect(announced).to_have_count(3)
 
 
 def test_hostile_names_are_text_everywhere(people: BrowserUsers, site: BrowserSite) -> None:

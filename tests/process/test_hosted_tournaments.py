@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, StoredTournament
@@ -244,3 +245,34 @@ def test_each_round_is_told_to_a_webhook(tmp_path: Path) -> None:
                 if event["type"] == "round.ended":
                     rounds.append((event["data"]["tournament"], event["data"]["round"]))
     assert rounds == [(tournament, 1), (tournament, 2)]
+
+
+@pytest.mark.skipif(not scale.slow, reason="it plays for minutes: --slow")
+def test_two_tournaments_and_a_ladder_share_two_cores(tmp_path: Path) -> None:
+    """Seconds of matches by weight within 10 %, and no loss on time at 0.1 s a move."""
+    add_administrator(tmp_path)
+    plans = {"swiss": (12, 2), "round_robin": (50, 1), "ladder": (0, 1)}
+    with hosting(tmp_path, "--bot", "uct") as (_, boss):
+        for kind, (rounds, weight) in plans.items():
+            toml = TOML.replace("swiss", kind).replace("rounds = 2", f"rounds = {rounds}")
+            toml = toml.replace("30/move", "0.1/move").replace("nim", "connect_four")
+            toml += f"weight = {weight}\n"
+            entrants = "".join(ENTRANT.format(f"{kind} {each}") for each in range(4))
+            draft = boss.ask("check_tournament", toml=toml + entrants.replace("random", "uct"))
+            assert draft.get("faults", []) == []
+            assert boss.ask("create_tournament", spec=draft["spec"], hosted=True)["tournament"]
+        wait_until(lambda: ended(tmp_path) >= 90, seconds=6 * PATIENCE_S)
+    found = stored(tmp_path)
+    began = max(min(match.started.at for match in each.matches) for each in found)
+    until = max(match.ended.at for each in found for match in each.matches if match.ended)
+    used = {
+        spec(each).format: sum(
+            max(0.0, (match.ended.at if match.ended else until) - max(began, match.started.at))
+            for match in each.matches
+        )
+        for each in found
+    }
+    reasons = [match.ended.reason for each in found for match in each.matches if match.ended]
+    for kind, (_, weight) in plans.items():
+        assert used[kind] / sum(used.values()) == pytest.approx(weight / 4, rel=0.1), used
+    assert reasons.count(Reason.TIME) == 0, "on an idle machine"

@@ -9,9 +9,11 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from playout.bots.git_source import home_of
 from support import scale
 from support.agents import ToolCaller, tools_of
 from support.commands import installed
@@ -47,14 +49,17 @@ def test_an_agent_mends_its_bot_until_it_is_stronger(tmp_path: Path) -> None:
     asyncio.run(work())
 
 
-def test_a_signal_ends_the_tools_without_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["signal", "end of the input"])
+def test_the_tools_end_at_once_without_a_file(tmp_path: Path, end: str) -> None:
     (tmp_path / "lab.toml").write_text(LAB)
     (copies := tmp_path / "copies").mkdir()
-    words = ["mcp", "--folder", str(tmp_path), "--laboratories", str(tmp_path / "laboratories"),
+    homes = tmp_path / "laboratories"
+    listed = home_of(homes, tmp_path.name, str(tmp_path.resolve())) / "journal.jsonl"
+    listed.parent.mkdir(parents=True)
+    words = ["mcp", "--folder", str(tmp_path), "--laboratories", str(homes),
              "--file", str(tmp_path / "lab.toml")]  # fmt: skip
     client = {"name": "a", "version": "1"}
     parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
-    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
     with subprocess.Popen(
         [*installed("playout-lab"), *words],
         stdin=subprocess.PIPE,
@@ -63,12 +68,26 @@ def test_a_signal_ends_the_tools_without_a_file(tmp_path: Path) -> None:
     ) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(json.dumps(first).encode() + b"\n")
-        process.stdin.flush()
+
+        def send(message: dict[str, Any]) -> None:
+            assert process.stdin
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            process.stdin.flush()
+
+        send({"id": 1, "method": "initialize", "params": parameters})
         assert b'"serverInfo"' in process.stdout.readline()
         assert list(copies.glob("*.toml"))
-        process.terminate()
-        assert process.wait(PATIENCE_S) == 143
+        if end == "signal":
+            process.terminate()
+            assert process.wait(PATIENCE_S) == 143
+        else:
+            os.mkfifo(listed)
+            send({"method": "notifications/initialized"})
+            send({"id": 2, "method": "tools/call", "params": {"name": "losses", "arguments": {}}})
+            # It opens when a thread of the tool reads; nothing is written, so that it never ends.
+            with listed.open("wb"):
+                process.stdin.close()
+                assert process.wait(PATIENCE_S) == 0
     assert not list(copies.iterdir())
 
 

@@ -360,7 +360,8 @@ def test_feed_readers_are_told_of_tournaments(site: HttpSite) -> None:
     feed = ElementTree.fromstring(answer.body)
     entries = feed.findall("entry", names)
     ids = [str(each.findtext("id", "", names)) for each in (feed, *entries)]
-    assert len(set(ids)) == len(ids) == site.get("tournaments")["total"] + 1
+    rounds = [each for each in entries if ": round " in str(each.findtext("title", "", names))]
+    assert len(set(ids)) == len(ids) == site.get("tournaments")["total"] + len(rounds) + 1
     assert all(uuid.UUID(each.removeprefix("urn:uuid:")) for each in ids)
     times = [each.findtext("updated", "", names) for each in entries]
     assert max(times) == feed.findtext("updated", "", names)
@@ -374,6 +375,19 @@ def test_feed_readers_are_told_of_tournaments(site: HttpSite) -> None:
     assert f"{NASTY_TITLE} (over)" in titles
     listed = page_of(site, "/tournaments").elements
     assert any(each.get("href") == "/tournaments.atom" for tag, each in listed if tag == "link")
+
+
+def test_a_calendar_has_the_tournaments(site: HttpSite) -> None:
+    """Lines as RFC 5545 wants them, with escaped names."""
+    answer = site.ask("/tournaments.ics")
+    assert answer.headers["Content-Type"] == "text/calendar; charset=utf-8"
+    text = answer.body.decode()
+    assert all(len(each.encode()) <= 75 for each in text.split("\r\n"))
+    lines = text.replace("\r\n ", "").split("\r\n")
+    assert (lines[0], lines[-2], lines[-1]) == ("BEGIN:VCALENDAR", "END:VCALENDAR", "")
+    assert lines.count("BEGIN:VEVENT") == site.get("tournaments")["total"]
+    name = NASTY_TITLE.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
+    assert f"SUMMARY:{name}" in lines
 
 
 def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:

@@ -13,7 +13,8 @@ import pytest
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 
 from playout import games, players
-from playout.agents.solved_positions import SolvedPosition, exact
+from playout.agents.solved_positions import SolvedPosition, exact, solve
+from playout.agents.variants import variant
 from playout.games import KernelGame, Position, State
 from playout.players import Limit
 from support import scale
@@ -89,6 +90,33 @@ def test_openspiel_finds_the_same_values(spec: str) -> None:
             for action in state.legal_actions()
         }
         assert found == each.values
+
+
+#: Games whose variants are solved.
+VARIED = ("connect_four", "nim(piles=2;3;3)", "othello(size=6)")[: 3 if scale.slow else 2]
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_positions_of_a_variant_have_the_values_of_a_whole_search(name: str) -> None:
+    game = variant(games.load(name), 1, 2).game
+    entries = solve(game, 6)
+    assert len(entries) == 6
+    assert solve(game, 2) == entries[:2]
+
+    @functools.cache
+    def value(state: State) -> int:
+        """Return the value for player 1."""
+        if winner := game.winner(state):
+            return {1: 1, 2: -1}.get(winner, 0)
+        best = max if game.current_player(state) == 1 else min
+        return best(value(game.next_state(state, each)) for each in game.legal_actions(state))
+
+    for entry in sorted(entries, key=lambda each: -len(each.moves))[:2]:
+        found = entry.of(game)
+        sign = 1 if found.position.to_move == 1 else -1
+        after = {each: found.position.play(each).state for each in found.values}
+        assert {each: sign * value(state) for each, state in after.items()} == found.values
+        assert 0 < found.chance < 1
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.game)

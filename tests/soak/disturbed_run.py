@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import math
 import random
 import sqlite3
 import tempfile
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +25,10 @@ import psycopg
 from playout import games
 from playout.games import Position
 from playout.protocol.dice import Dice, verified_rolls
+from playout.protocol.messages import ClockState
+from playout.protocol.time_control import parse_time_control
+from playout.server.core.clock import Clock
+from playout.server.runtime.reactor import STEP_S, TICK_S
 from soak.scripted_clients import GAMES, ReceivedMatch, ScriptedClients, WaitTimeout
 from support.postgres import Postgres
 from testbed.server_process import KillableServer, killable_server
@@ -30,6 +37,11 @@ from testbed.server_process import KillableServer, killable_server
 
 
 SQLITE = "sqlite:///"
+
+
+#: The results of a match whose first mover did not move, and of one that has not ended.
+VOID = "void", 0, (0.0, 0.0)
+ONGOING = "rules", 0, (0.0, 0.0)
 
 
 class MoveRow(NamedTuple):
@@ -72,9 +84,20 @@ def stored(url: str) -> dict[str, StoredRow]:
     return found
 
 
-def violations(found: Mapping[str, StoredRow], records: Sequence[ReceivedMatch]) -> list[str]:
-    """Return a line for each error in the database and each contradiction to a client's record."""
-    lines = [f"match {key}: {text}" for key, match in found.items() for text in _faults(match)]
+def violations(
+    found: Mapping[str, StoredRow],
+    records: Sequence[ReceivedMatch],
+    late: Container[str] = (),
+) -> list[str]:
+    """Return a line for each error in the database and each contradiction to a client's record.
+
+    In the matches `late`, the client to move at the end took more time than it had.
+    """
+    lines = [
+        f"match {key}: {text}"
+        for key, match in found.items()
+        for text in _faults(match, key in late)
+    ]
     for key in found:
         clients = [record.client for record in records if record.match == key]
         if len(clients) != 2:
@@ -99,7 +122,7 @@ def _wrong_rolls(record: ReceivedMatch) -> Iterator[str]:
             yield f"{roll} does not follow from the key"
 
 
-def _faults(match: StoredRow) -> Iterator[str]:
+def _faults(match: StoredRow, is_late: bool) -> Iterator[str]:
     """Yield the errors of a stored match: missing plies, illegal moves, a wrong result."""
     plies = [move.ply for move in match.moves]
     if plies != list(range(len(plies))):
@@ -116,7 +139,11 @@ def _faults(match: StoredRow) -> Iterator[str]:
             yield f"{move} is illegal: {error}"
             return
     result = "rules", game.winner(state), game.returns(state)
-    if (match.reason, match.winner, match.returns) != result or not game.winner(state):
+    if is_late and not game.winner(state):
+        loser = game.current_player(state)
+        has_moved = any(move.seat == loser for move in match.moves)
+        result = ("time", 3 - loser, (loser - 1.0, 2.0 - loser)) if has_moved else VOID
+    if (match.reason, match.winner, match.returns) != result or result == ONGOING:
         yield f"its result is {match}, and by the rules it is {result}"
 
 
@@ -178,6 +205,10 @@ class DisturbedRun(ABC):
     async def _disturb(self, server: KillableServer) -> None:
         """Disturb the server while the clients play. Raises WaitTimeout."""
 
+    def _late(self) -> set[str]:
+        """Return the matches in which a client took more time than it had."""
+        return set()
+
     async def play(self) -> None:
         """Play until all matches end, then compare clients and database."""
         with killable_server([f"--database={self._url}", *_OPTIONS], self._log) as server:
@@ -193,7 +224,8 @@ class DisturbedRun(ABC):
         if fault := server.traceback():
             self.lost.append(f"the server logged:\n{fault}")
         self.found = stored(self._url)
-        self.lost += [*self.clients.faults, *violations(self.found, self.clients.records)]
+        records = self.clients.records
+        self.lost += [*self.clients.faults, *violations(self.found, records, self._late())]
 
 
 # A run in which a server and its storage process are paused while clients play with a clock.
@@ -203,6 +235,9 @@ class DisturbedRun(ABC):
 SHORTEST_S, LONGEST_S = 0.05, 5.0
 #: Longest delay of a move, and of a pause after the end of a match.
 THINK_S, DELAY_S = 0.01, 0.1
+#: Seconds of a turn that the server may count while it waits for other input, at the beginning and
+#: the end of the turn.
+COUNTED_S = 2 * (TICK_S + STEP_S)
 
 
 @dataclass(frozen=True)
@@ -221,6 +256,8 @@ class StallRun(DisturbedRun):
 
     def __init__(self, plan: StallPlan, folder: Path) -> None:
         self.stalls_s: list[float] = []
+        #: When the server itself was paused.
+        self._paused: list[tuple[float, float]] = []
         self._plan = plan
         super().__init__(f"{SQLITE}{folder / 'stalls.db'}", folder)
 
@@ -241,9 +278,84 @@ class StallRun(DisturbedRun):
             await asyncio.sleep(draw.uniform(0, DELAY_S))
             share = draw.random()
             seconds = math.exp(math.log(SHORTEST_S) * (1 - share) + math.log(longest_s) * share)
+            began = time.monotonic()
             with server.paused(storage=number % 2 == 1):
                 await asyncio.sleep(seconds)
+            if number % 2 == 0:
+                self._paused.append((began, time.monotonic()))
             self.stalls_s.append(seconds)
+
+    def _late(self) -> set[str]:
+        """Return the matches whose last player was late because this process was.
+
+        On a busy machine the processes of the clients wait for a core as well. Their delays while
+        the server was paused do not count: that time is what the server must not take from players.
+        """
+        delays = without(self.clients.delays, self._paused)
+        records: defaultdict[str, list[ReceivedMatch]] = defaultdict(list)
+        for record in self.clients.records:
+            records[record.match].append(record)
+        return {
+            key
+            for key, match in self.found.items()
+            if match.reason in ("time", "void")
+            and not has_time(self._plan.clock, turns(match, records[key], delays))
+        }
+
+
+Span = tuple[float, float]
+
+
+def without(spans: Sequence[Span], removed: Sequence[Span]) -> list[Span]:
+    """Return the parts of the spans that no removed span covers; both are sorted and disjoint."""
+    left: list[Span] = []
+    for begin, end in spans:
+        for start, stop in removed:
+            if start < end and begin < stop:
+                if begin < start:
+                    left.append((begin, start))
+                begin = stop
+        if begin < end:
+            left.append((begin, end))
+    return left
+
+
+def turns(
+    match: StoredRow, records: Sequence[ReceivedMatch], delays: Sequence[Span]
+) -> list[float]:
+    """Return the longest times, in seconds, for which the clock of the last player can have run.
+
+    There is one for each of its turns. A turn begins after the last request before it was sent, and
+    ends when the move is sent; then the player thinks, or its process is delayed.
+    """
+    sent_at: dict[int, float] = {}
+    for ply, at in itertools.chain.from_iterable(record.sent_at.items() for record in records):
+        sent_at[ply] = max(at, sent_at.get(ply, at))
+    plies, game = len(match.moves), games.load(match.game)
+    loser = Position(game, [move.action for move in match.moves]).to_move
+    found = []
+    for turn in [*(move.ply for move in match.moves if move.seat == loser), plies]:
+        begin = max((at for ply, at in sent_at.items() if ply < turn), default=-math.inf)
+        end = sent_at.get(turn, min((record.ended_at for record in records), default=math.inf))
+        delay_s = sum(max(0.0, min(stop, end) - max(start, begin)) for start, stop in delays)
+        found.append(THINK_S + COUNTED_S + delay_s)
+    return found
+
+
+def has_time(notation: str, turns: Sequence[float]) -> bool:
+    """Return whether a player has time left after turns of at most these seconds.
+
+    It had time left after those before the last one, for the match went on.
+    """
+    control = parse_time_control(notation)
+    assert control
+    clock, is_in_time = Clock(control), True
+    for seconds in turns:
+        if not is_in_time:
+            clock.set((ClockState(control.increment_s, control.periods),) * 2)
+        clock.start(1, 0.0)
+        is_in_time = clock.stop(seconds)
+    return is_in_time
 
 
 def play_with_stalls(plan: StallPlan) -> StallRun:

@@ -3,7 +3,8 @@
 One address opens sockets in one of several ways, keeps all of them, and replaces each one that the
 server closes. Meanwhile two honest players play match after match, /healthz is fetched with a new
 connection each time, and the open files of the server are counted. Then the address opens no more,
-and the time is taken until the server has as many files as before.
+and the time is taken until the server has as many files as before. What the server does until it
+answers is measured as processor time: on a busy machine, each answer takes longer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 import trustme
 
 from soak.honest_players import HonestPlayersReport, playing
-from testbed.machine import Helper, HelperReport, helper
+from testbed.machine import Helper, HelperReport, helper, own_processor_seconds
 from testbed.server_process import PAGE, SERVER, ServerProcess, allow_connections, serving, stored
 
 HOST, ATTACKER = "127.0.0.1", "127.0.0.2"
@@ -32,10 +33,8 @@ HOST, ATTACKER = "127.0.0.1", "127.0.0.2"
 PAUSE_S = 0.05
 #: Maximum number of sockets that are opened at a look: the others would wait for this process.
 AT_ONCE = 25
-#: The longest wait for the server to close files.
+#: The longest wait for the server to close files, for its answer, and for the next sockets.
 PATIENCE_S = 60.0
-#: The longest wait for an answer of /healthz.
-ANSWER_S = 5.0
 _CLOSED = select.POLLRDHUP | select.POLLERR | select.POLLHUP
 
 #: The ports of a server: for players, and for HTTP.
@@ -70,20 +69,24 @@ TLS = "TLS without a handshake"
 
 @dataclass
 class HeldSockets:
-    """Measurements: open files of the server, and seconds that requests of others took."""
+    """Measurements: open files of the server, and its work before it answers others."""
 
     opened: int = 0
     #: The files above those before: the most, and the seconds until there were none.
     most_files: int = 0
     back_s: float = 0.0
-    health_s: list[float] = field(default_factory=list)
+    #: The most processor seconds of the server until it answered a request for health.
+    health_work_s: float = 0.0
     unanswered: int = 0
     honest: HonestPlayersReport = field(default_factory=HonestPlayersReport)
 
 
 @dataclass
 class _Opened(HelperReport):
+    """The sockets that were opened so far, and whether these are all."""
+
     count: int = 0
+    all: bool = False
 
 
 def hold_sockets(name: str, count: int, seconds: float) -> HeldSockets:
@@ -104,7 +107,9 @@ def hold_sockets(name: str, count: int, seconds: float) -> HeldSockets:
             attackers.ask("open")
             watch.until(time.monotonic() + seconds, lambda: False)
             attackers.ask("stop")
-            seen.opened = attackers.answer().count  # on a busy machine, some are opened only now
+            while not (opened := attackers.answer()).all:  # on a busy machine, some follow only now
+                watch.count()
+            seen.opened = opened.count
             stopped_at = time.monotonic()
             watch.count()
             watch.until(stopped_at + PATIENCE_S, lambda: watch.files() <= 0)
@@ -138,15 +143,16 @@ class _Watch:
 
     def look(self) -> None:
         """Fetch /healthz once over a new connection."""
-        began = time.perf_counter()
-        connection = http.client.HTTPConnection(HOST, self._server.page, timeout=ANSWER_S)
+        before_s = own_processor_seconds(self._server.pid)
+        connection = http.client.HTTPConnection(HOST, self._server.page, timeout=PATIENCE_S)
         try:
             with contextlib.closing(connection):
                 connection.request("GET", "/healthz", headers={"Connection": "close"})
                 answered = connection.getresponse().read().startswith(b"ok")
         except (OSError, http.client.HTTPException):
             answered = False
-        self._seen.health_s.append(time.perf_counter() - began)
+        work_s = own_processor_seconds(self._server.pid) - before_s
+        self._seen.health_work_s = max(self._seen.health_work_s, work_s)
         self._seen.unanswered += not answered
 
 
@@ -173,14 +179,16 @@ def _attackers(name: str, ports: Ports, count: int) -> Iterator[Helper[_Opened]]
 def _attack(name: str, ports: Ports, count: int, pipe: Connection) -> None:
     """Open sockets after the word "open", and none after the next word; keep them to the end.
 
-    At least `count` are opened in any case, also on a machine that is too busy for it until then.
-
-    With the lowest priority, as such peers are on other machines.
+    At least `count` are opened in any case, also on a machine that is too busy for it until then:
+    their number is reported again and again, as this process has the lowest priority, because such
+    peers are on other machines.
     """
     os.nice(19)
     pipe.recv()
     opened, held, poll, make = 0, dict[int, socket.socket](), select.poll(), INPUTS[name]
-    while not (pipe.poll(PAUSE_S) and opened >= count):
+    while not (stopped := pipe.poll(PAUSE_S)) or opened < count:
+        if stopped:
+            pipe.send(_Opened(count=opened))
         for number, _ in poll.poll(0):
             poll.unregister(number)
             held.pop(number).close()
@@ -192,5 +200,5 @@ def _attack(name: str, ports: Ports, count: int, pipe: Connection) -> None:
                 poll.register(made, _CLOSED)
                 opened += 1
     pipe.recv()
-    pipe.send(_Opened(count=opened))
+    pipe.send(_Opened(count=opened, all=True))
     pipe.recv()  # until the process is ended

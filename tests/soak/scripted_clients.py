@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 import struct
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgpack
+
+from support.waiting import PATIENCE_S
 
 Message = dict[str, Any]
 
@@ -26,12 +29,12 @@ CONCURRENT_MATCHES = 3
 THINK_S, AWAY_S = 0.1, 0.3
 #: Probability that a move is sent twice, and of a disconnection after a move or an update.
 TWICE, CUT = 0.05, 0.01
-#: Time limit of every wait.
-PATIENCE_S = 60.0
+#: Seconds between two measurements of the delays of this process.
+TICK_S = 0.005
 
 
 class WaitTimeout(Exception):
-    """Raised if an expected event does not happen within PATIENCE_S."""
+    """Raised if no client receives a message within PATIENCE_S while an event is expected."""
 
 
 class ScriptedConnection:
@@ -82,6 +85,10 @@ class ReceivedMatch:
     moves: list[int]
     ended: Message | None = None
     commitment: str | None = None
+    #: When the client sent each of its moves first, by ply, and when it sought the match, as -1.
+    sent_at: dict[int, float] = field(default_factory=dict)
+    #: When the end was received.
+    ended_at: float = math.inf
 
 
 class ScriptedClient:
@@ -109,7 +116,8 @@ class ScriptedClient:
         self.ready = False
         self.storage_down = False
         self._announced: set[str] = set()
-        self._seeking: list[str] = []
+        #: The games that it seeks, and when each seek was sent.
+        self._seeking: list[tuple[str, float]] = []
         self._seeks_unanswered = 0
 
     @property
@@ -197,7 +205,7 @@ class ScriptedClient:
             and len(self._seeking) + len(self._playing) < CONCURRENT_MATCHES
         ):
             game = self._draw.choice(self._group.games)
-            self._seeking.append(game)
+            self._seeking.append((game, time.monotonic()))
             self._seeks_unanswered += 1
             self.send("seek", game=game, clock=self._group.clock)
 
@@ -216,8 +224,9 @@ class ScriptedClient:
             )
             self._playing.add(match)
             self._group.started_matches.add(match)
-            if message["game"] in self._seeking:
-                self._seeking.remove(message["game"])
+            if sought := [each for each in self._seeking if each[0] == message["game"]]:
+                self._seeking.remove(sought[0])
+                self.records[match].sent_at[-1] = sought[0][1]
         record = self.records[match]
         if record.ended:
             self._fault(f"match {match} continues after its end")
@@ -261,6 +270,7 @@ class ScriptedClient:
         ply, action = self._sent[match]
         twice = self._draw.random() < TWICE
         self._group.twice += twice
+        self.records[match].sent_at.setdefault(ply, time.monotonic())
         for _ in range(1 + twice):
             connection.send("move", match=match, ply=ply, action=action)
         self._maybe_disconnect()
@@ -271,7 +281,7 @@ class ScriptedClient:
         if record is None:
             self._fault(f"match {match} ends, but its start was not announced")
         elif record.ended is None:
-            record.ended = message
+            record.ended, record.ended_at = message, time.monotonic()
             self._announced.add(match)
             self._playing.discard(match)
             self._group.ends[match] += 1
@@ -332,6 +342,8 @@ class ScriptedClients:
         #: The number of clients that received the end of each match.
         self.ends: Counter[str] = Counter()
         self.changed = asyncio.Event()
+        #: The times in which the loop of the clients did not run, or later than it should.
+        self.delays: list[tuple[float, float]] = []
         #: Number of running matches in the server's last `listing`.
         self.listed: int | None = None
         self._matches = matches
@@ -364,21 +376,30 @@ class ScriptedClients:
         """Run the clients until the end of the block."""
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(client.run()) for client in self.clients]
+            running.append(tasks.create_task(self._measure_delays()))
             try:
                 yield
             finally:
                 for task in running:
                     task.cancel()
 
+    async def _measure_delays(self) -> None:
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(TICK_S)
+            if (woke := time.monotonic()) > began + 1.5 * TICK_S:
+                self.delays.append((began, woke))
+
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for a condition on the received messages. Raises WaitTimeout."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                while not condition():
-                    self.changed.clear()
+            while not condition():
+                self.changed.clear()
+                async with asyncio.timeout(PATIENCE_S):
                     await self.changed.wait()
         except TimeoutError:
-            raise WaitTimeout(f"waited {PATIENCE_S:g} s without success for {what}") from None
+            text = f"no message came for {PATIENCE_S:g} s while the clients waited for {what}"
+            raise WaitTimeout(text) from None
 
     async def until_ended(self, matches: float) -> None:
         """Wait until that number of matches has ended. Raises WaitTimeout."""

@@ -15,16 +15,21 @@ from playout.protocol.dice import Dice
 from playout.server.core.policy import Policy
 from playout.server.core.rate_limits import STORAGE_BURST_S
 from soak.disturbed_run import (
+    COUNTED_S,
     SQLITE,
+    THINK_S,
     FaultPlan,
     KillRun,
     MoveRow,
     StallPlan,
     StoredRow,
+    has_time,
     play_with_kills,
     play_with_stalls,
     stored,
+    turns,
     violations,
+    without,
 )
 from soak.full_disk import store_much
 from soak.held_sockets import INPUTS, PATIENCE_S, hold_sockets
@@ -110,6 +115,7 @@ def test_held_sockets_disturb_neither_players_nor_health(name: str) -> None:
     assert 0 < seen.most_files < seen.opened
     assert seen.back_s < PATIENCE_S, "files of the server remain open"
     assert (seen.unanswered, seen.honest.fault) == (0, "")
+    assert 0 < seen.health_work_s < 1.0
     assert seen.honest.matches >= 1
 
 
@@ -167,6 +173,42 @@ def test_a_match_that_is_stored_differently_is_lost(match: StoredRow, shown: str
 
 def test_a_match_that_is_not_stored_is_lost() -> None:
     assert "not in the database" in "\n".join(violations({}, [ANN, BOB]))
+
+
+# Bob's time is up before his first move; Ann moved at 10 s.
+
+ON_TIME = MATCH._replace(moves=[MoveRow(0, 1, 0)], reason="void", winner=0, returns=(0.0, 0.0))
+ENDED_ON_TIME = {"winner": 0, "returns": [0.0, 0.0], "reason": "void"}
+SENT = [
+    replace(ANN, moves=[0], ended=ENDED_ON_TIME, sent_at={-1: 0.0, 0: 10.0}, ended_at=12.0),
+    replace(BOB, moves=[0], ended=ENDED_ON_TIME, sent_at={-1: 1.0}, ended_at=12.5),
+]
+
+
+def test_a_match_that_ends_by_time_is_lost_unless_its_client_was_late() -> None:
+    assert "its result is" in "\n".join(violations({"m": ON_TIME}, SENT))
+    assert violations({"m": ON_TIME}, SENT, late={"m"}) == []
+    wrong = ON_TIME._replace(reason="time", winner=2, returns=(0.0, 1.0))
+    assert "its result is" in "\n".join(violations({"m": wrong}, SENT, late={"m"}))
+    running = ON_TIME._replace(reason="rules")
+    assert "its result is" in "\n".join(violations({"m": running}, SENT))
+
+
+def test_the_delays_of_a_client_count_within_its_turn_and_outside_pauses() -> None:
+    delays = without([(9.5, 10.5), (11.0, 11.5), (12.2, 13.0)], [(11.1, 11.4), (13.0, 14.0)])
+    assert delays == [(9.5, 10.5), (11.0, 11.1), (11.4, 11.5), (12.2, 13.0)]
+    assert turns(ON_TIME, SENT, delays) == pytest.approx([0.5 + 0.2 + THINK_S + COUNTED_S])
+    late = replace(SENT[1], sent_at={-1: 1.0, 1: 10.1})
+    assert turns(ON_TIME, [SENT[0], late], delays) == pytest.approx([0.1 + THINK_S + COUNTED_S])
+    assert turns(ON_TIME, SENT, without(delays, [(9.0, 13.0)])) == [THINK_S + COUNTED_S]
+
+
+def test_a_client_is_late_if_its_clock_runs_out() -> None:
+    assert [has_time("0.05/move", [each]) for each in (0.049, 0.051)] == [True, False]
+    assert [has_time("1+0", [0.6, each]) for each in (0.3, 0.5)] == [True, False]
+    assert [has_time("0.1/move", [0.2, each]) for each in (0.09, 0.11)] == [True, False]
+    assert [has_time("1+0.2", [2.0, each]) for each in (0.1, 0.3)] == [True, False]
+    assert THINK_S + COUNTED_S < 0.05, "a client without delays is never late"
 
 
 KEY = "5e" * 32

@@ -197,6 +197,23 @@ def test_a_public_docstring_has_more_than_four_words() -> None:
     assert short == {}
 
 
+# Decoders.
+
+
+def test_a_named_type_is_decoded_by_a_decoder_made_at_import() -> None:
+    """msgspec prepares a type at its first use: two threads at a time end the process by that."""
+    used = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(keyword.value)}"
+        for path in python_files(*PACKAGES)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("msgspec.json.decode", "msgspec.msgpack.decode")
+        for keyword in node.keywords
+        if keyword.arg == "type" and ast.unparse(keyword.value) != "kind"
+    ]
+    assert used == []
+
+
 # Clocks.
 
 

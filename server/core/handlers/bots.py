@@ -26,6 +26,7 @@ from playout.protocol.messages import (
     Seek,
 )
 from playout.protocol.names import LONGEST, skeleton
+from playout.protocol.tournament_spec import without_folders
 from playout.server.core.accounts import digest
 from playout.server.core.effects import EndBot, StartBot
 from playout.server.core.handlers.seeks import (
@@ -47,7 +48,7 @@ from playout.server.core.session_manager import (
 )
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
-from playout.server.model.offered_bots import for_game
+from playout.server.model.offered_bots import for_game, without_its_folders
 from playout.server.model.records import Account, converted
 
 #: Seconds in which a bot must connect after its start, or after its last report that it prepares.
@@ -76,8 +77,14 @@ class BotAccounts:
         self._context = context
         self._accounts = context.accounts
         offered = context.policy.offered if context.policy.bots else ()
-        #: Each bot as it is offered, by the id of its account.
-        self._offered = {_account_id(each.name): each for each in offered}
+        #: Each bot as it is offered, by the id of its account; files without their folders.
+        self._offered = {_account_id(each.name): without_its_folders(each) for each in offered}
+        #: The player specifications with which processes are started, by the public ones.
+        self._given = {
+            without_folders(player): player
+            for each in offered
+            for player in (each.player, *each.players.values())
+        }
 
     @property
     def offered(self) -> tuple[OfferedBot, ...]:
@@ -89,7 +96,8 @@ class BotAccounts:
 
     def find(self, player: str) -> OfferedBot | None:
         """The bot of this name, or the first of this player specification."""
-        by_player = (each for each in self.offered if each.player == player)
+        public = without_folders(player)
+        by_player = (each for each in self.offered if each.player == public)
         return next(by_player, None) or self.named(player)
 
     def named(self, name: str | None) -> OfferedBot | None:
@@ -102,6 +110,10 @@ class BotAccounts:
         return any(
             player in (each.player, *each.players.values()) for each in self._offered.values()
         )
+
+    def given(self, player: str) -> str:
+        """The specification of a player with the folders of its files, to start it."""
+        return self._given.get(player, player)
 
     def reserves(self, name: str) -> bool:
         """Whether a bot without an account has this name, or one that looks like it."""
@@ -273,6 +285,7 @@ class BotManager:
         match = room.match
         bots = room.record.bots if match.id in self._rooms.running else ()
         for number, player in enumerate(bots):
+            player = player and without_folders(player)  # records of earlier versions have them
             if player is None or not self.accounts.offers(player):
                 continue
             seat: Seat = 2 if number else 1
@@ -435,7 +448,7 @@ class BotManager:
         self._bots[key] = _Bot(session, player, rival, seek, timer, left_timer, idle_timer)
         fields = {"bot": name, "player": player, "name": rival.name, "session": rival.label}
         self._context.log("{bot} ({player}) is started for {name}", fields)
-        self._unstarted[key] = StartBot(key, name, player, game, token)
+        self._unstarted[key] = StartBot(key, name, self.accounts.given(player), game, token)
         self._start_processes()
 
     def _start_again(self, room: MatchRoom, seat: Seat, player: str, now: float) -> None:

@@ -8,7 +8,7 @@ restart of the server, and again when it has exited, after a pause that grows wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from playout.commands.restarts import BackOff, Restarts
@@ -32,6 +32,8 @@ from playout.server.tournament.state import TournamentState
 BACK_OFF = BackOff(2.0, 300.0)
 #: Seconds after whose start an organizer counts as working.
 WORKS_S = 60.0
+#: The largest error of a sum of shares.
+_ROUNDING = 1e-9
 #: The name of the organizers, and the beginning of the ids of entrants' accounts.
 _NAME, _ENTRANT = "organizer", "entrant-"
 
@@ -47,6 +49,61 @@ class _Organizer:
     runs: bool = False
     started_at: float = 0.0
     fault: str = ""
+
+
+class CoreShares:
+    """Shares the cores among the tournaments that the server hosts, by their weights.
+
+    A match uses 1 / concurrency of the cores, so that matches of all tournaments together use at
+    most all. The tournament that is next has used the fewest seconds of all cores, divided by its
+    weight. It need not make up for more than `LAG_S` of these in which it had no match to begin.
+    """
+
+    LAG_S = 60.0
+
+    def __init__(self) -> None:
+        #: The seconds of all cores that each tournament has used, divided by its weight.
+        self._used: dict[str, float] = {}
+        self._at = 0.0
+        #: The tournaments that had no match to begin when they were next.
+        self.idle: set[str] = set()
+
+    def count(self, hosted: Iterable[TournamentState], now: float) -> None:
+        """Count the use of running matches; to be called before one begins or has ended."""
+        elapsed, self._at = now - self._at, now
+        used = {
+            each.id: self._used[each.id] + elapsed * _load(each) / each.spec.weight
+            for each in hosted
+            if each.id in self._used
+        }
+        lowest = max(used.values(), default=0.0) - self.LAG_S
+        self._used = {name: max(lowest, each) for name, each in used.items()}
+
+    def next(
+        self, hosted: Sequence[TournamentState], ready: Iterable[TournamentState], now: float
+    ) -> TournamentState | None:
+        """Return the tournament that may begin a match; None while the cores are in use.
+
+        Those that are `ready` are neither paused nor planned for later.
+        """
+        self.count(hosted, now)
+        least = min(self._used.values(), default=0.0)
+        self._used = {each.id: self._used.get(each.id, least) for each in ready}
+
+        def used(each: TournamentState) -> float:
+            """Return what it has used, with a second for each running match: these go on."""
+            return self._used[each.id] + _load(each) / each.spec.weight
+
+        able = (each for each in ready if each.id not in self.idle)
+        found = min(able, key=used, default=None)
+        if found is None or sum(map(_load, hosted)) + 1 / found.spec.concurrency > 1 + _ROUNDING:
+            return None
+        return found
+
+
+def _load(tournament: TournamentState) -> float:
+    """Return the share of all cores that its running matches use."""
+    return len(tournament.running) / tournament.spec.concurrency
 
 
 class Hosting:
@@ -131,7 +188,8 @@ class Hosting:
         players = self.players
         is_needed = any(each.player in players for each in tournament.spec.entrants)
         is_over = tournament.over or self._context.closing or not self._context.policy.bots
-        if is_over or not (is_needed and tournament.hosted):
+        is_later = tournament.spec.starts_at - self._context.epoch > now
+        if is_over or is_later or not (is_needed and tournament.hosted):
             return
         organizer = self._organizers.setdefault(tournament.id, _Organizer())
         if organizer.runs or not organizer.restarts.is_due(now):
@@ -145,7 +203,7 @@ class Hosting:
         order = StartOrganizer(
             tournament=tournament.id,
             spec=tournament.spec,
-            players=tuple(players),
+            players=tuple(map(self._bots.accounts.given, players)),
             name=_NAME,
             token=token,
             key=self._context.entrants_key,

@@ -15,6 +15,7 @@ from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
 from playout.protocol.names import BadName, checked_version
 from playout.ratings.bradley_terry import AVERAGE, Ratings
+from playout.ratings.pairing import Meeting, meeting
 from playout.ratings.pairs import Opening
 from playout.server.core.effects import RateLadder
 from playout.server.core.guarded_game import GameFault, faults_of
@@ -24,7 +25,7 @@ from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom,
 from playout.server.core.rate_limits import Quota
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.ladder.pairing import LadderOpenings, Meeting, meeting
+from playout.server.ladder.pairing import LadderOpenings
 from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import (
     LadderPlayer,

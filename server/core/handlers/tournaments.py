@@ -39,7 +39,7 @@ from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import CheckFile
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
-from playout.server.core.handlers.hosting import Hosting
+from playout.server.core.handlers.hosting import CoreShares, Hosting
 from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
 from playout.server.core.match import Refused, Terms
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
@@ -111,6 +111,9 @@ class Tournaments:
         self._away: dict[str, Session] = {}
         #: Due when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
+        #: Due when the next planned tournament starts.
+        self._start_timer = context.timers.new(self._start_planned)
+        self._shares = CoreShares()
 
     def restore(self, tournament: TournamentState) -> None:
         """Add a tournament from before the server was started."""
@@ -422,6 +425,11 @@ class Tournaments:
         for tournament in self.running():
             self._hosting.start(tournament, now)
 
+    def _start_planned(self, now: float) -> None:
+        """Start the tournaments whose time has come."""
+        self.start_organizers(now)
+        self.start_due_matches(now)
+
     def organizer_ended(self, tournament_id: str, why: str, now: float) -> None:
         """Start an organizer that has exited again, unless its tournament is over."""
         tournament = self._tournaments[tournament_id]
@@ -498,6 +506,7 @@ class Tournaments:
         tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
+        self._shares.count(self._hosted(), now)
         changed = tournament.match_ended(event.record, event.room.match.position.moves)
         for fixture in changed:
             self._feed.announce(tournament, fixture)
@@ -510,6 +519,7 @@ class Tournaments:
         """Send the watchers of a tournament that it is over, after the ends of its matches."""
         tournament = self._tournaments[event.tournament]
         self._feed.announce(tournament, to_message(tournament))
+        self.start_due_matches(now)  # its cores are free
 
     # The rest.
 
@@ -522,6 +532,9 @@ class Tournaments:
         elif tournament.is_decided:
             if not self._unmeasured.get(tournament.id):
                 self._end(tournament, now)
+        elif self._starts_later(tournament, now):
+            at = tournament.spec.starts_at - self._context.epoch
+            self._start_timer.set(min(at, self._start_timer.due_at))
         elif not self._context.closing:
             self._hand_over_seats(tournament, now)
             self._begin_matches(tournament, now)
@@ -548,6 +561,7 @@ class Tournaments:
 
     def _begin_matches(self, tournament: TournamentState, now: float) -> None:
         """Begin the matches that can begin: the first ones at once, the rest in slices."""
+        self._shares.idle.discard(tournament.id)
         if tournament.id not in self._beginning:
             self._beginning.add(tournament.id)
             self._context.jobs.start(lambda now: self._begin_some(tournament, now), now)
@@ -562,12 +576,9 @@ class Tournaments:
             self._continue(tournament, now)
             return False
         cost, most = 0, tournament.spec.concurrency or len(self._joined)
-        if tournament.hosted:  # those that are hosted at the same time share the cores
-            hosted = sum(each.hosted and not each.paused for each in self.running())
-            most = max(1, most // max(1, hosted))
         for core_set, free in self._joined.groups(tournament):
             due = tournament.due(free)
-            while self._may_begin(tournament, most) and len(free) > 1:
+            while self._may_begin(tournament, most, now) and len(free) > 1:
                 if cost >= SLICE:
                     return True
                 if match := next(due, None):
@@ -582,11 +593,31 @@ class Tournaments:
                 else:
                     break
         self._beginning.discard(tournament.id)
+        if tournament.hosted and not self._context.closing:
+            if self._next_hosted(now) is tournament:
+                self._shares.idle.add(tournament.id)  # it has no match that could begin
+            if other := self._next_hosted(now):
+                self._begin_matches(other, now)
         return False
 
-    def _may_begin(self, tournament: TournamentState, most: int) -> bool:
-        stays = tournament.over or tournament.paused or self._context.closing
-        return not (stays or len(tournament.running) >= most)
+    def _may_begin(self, tournament: TournamentState, most: int, now: float) -> bool:
+        if tournament.over or tournament.paused or self._context.closing:
+            return False
+        if tournament.hosted:
+            return self._next_hosted(now) is tournament
+        return len(tournament.running) < most
+
+    def _hosted(self) -> list[TournamentState]:
+        return [each for each in self.running() if each.hosted]
+
+    def _next_hosted(self, now: float) -> TournamentState | None:
+        """Return the tournament that may begin a match among those that share the cores."""
+        hosted = self._hosted()
+        ready = [each for each in hosted if not (each.paused or self._starts_later(each, now))]
+        return self._shares.next(hosted, ready, now)
+
+    def _starts_later(self, tournament: TournamentState, now: float) -> bool:
+        return tournament.spec.starts_at - self._context.epoch > now
 
     def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
         """Do a step of the search for an opening; end the tournament if none exists."""
@@ -711,6 +742,8 @@ def _changed(tournament: TournamentState, request: ChangeTournament) -> Tourname
         if not tournament.format.takes_more_rounds:
             text = f"the format {spec.format!r} takes no more rounds"
             raise Refused(Code.INVALID, text)
+        if not spec.rounds:
+            raise Refused(Code.INVALID, "rounds: their number has no limit already")
         if request.rounds <= spec.rounds:
             text = f"rounds: must be more than {spec.rounds}, not {request.rounds}"
             raise Refused(Code.INVALID, text)
@@ -723,8 +756,9 @@ def _changed(tournament: TournamentState, request: ChangeTournament) -> Tourname
     if request.replaced is None:
         if not tournament.format.takes_late_entrants:
             raise Refused(Code.INVALID, f"the format {spec.format!r} takes no late entrants")
-        since = 2 if not tournament.format.shows_rounds else tournament.latest_round + 1
-        if since > spec.rounds and tournament.format.shows_rounds:
+        follows = tournament.format.depends_on_results
+        since = tournament.latest_round + 1 if follows else 2
+        if follows and 0 < spec.rounds < since:
             text = "the last round is being played: add a round first"
             raise Refused(Code.INVALID, text)
         entrants.append(replace(request.entrant, since=since))

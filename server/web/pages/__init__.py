@@ -56,6 +56,7 @@ def pages(
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
         "tournaments.atom": exact_path(page_handler(source, tournaments.feed)),
+        "tournaments.ics": exact_path(page_handler(source, tournaments.calendar)),
         "ladders": page_handler(source, ladders.index, ladders.item),
         "embed": page_handler(source, framed),
         "seeks": page_handler(source, lobby.seek),

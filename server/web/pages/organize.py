@@ -52,6 +52,7 @@ _LABELS = {
     "tried": "Candidates tested before",
     "player": "Bot",
     "since": "First round",
+    "starts": "Time of the start",
 }
 
 
@@ -59,7 +60,7 @@ _LABELS = {
 class FormField:
     """A field of the form: the path of its key, its kind, its choices or bounds, its default.
 
-    The kinds are "text", "truth", "whole", "number", "choice" and "games".
+    The kinds are "text", "truth", "whole", "number", "moment", "choice" and "games".
     """
 
     path: str
@@ -131,6 +132,8 @@ def _field(key: FileKey) -> FormField | None:
     words = _expected(key.check)
     if words.startswith("must be true or false"):
         return FormField(path, "truth")
+    if words.startswith("must be a date and time"):
+        return FormField(path, "moment")
     if found := _BOUNDS.match(words):
         kind = "whole" if found[1] else "number"
         return FormField(path, kind, (), found[2], found[3], shown)

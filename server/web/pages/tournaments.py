@@ -2,24 +2,29 @@
 
 `/tournaments/ID/live`: its running matches, one of them large, with the curves of both players, the
 next matches and the tables; with `?screen` for a big screen. `/tournaments/ID/live.jsonl`: the same
-as JSON Lines. `/tournaments.atom` is the list as an Atom feed (RFC 4287).
+as JSON Lines. `/tournaments.atom` is the list as an Atom feed (RFC 4287), with the rounds that
+ended, and `/tournaments.ics` as a calendar (RFC 5545).
 """
 
 from __future__ import annotations
 
+import re
 import statistics
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from urllib.parse import quote, urlencode
 
 import msgspec
 from markupsafe import Markup
 from twisted.web import http
 
+from playout.commands.text import utc
 from playout.protocol.messages import ClusterWorker, ReportCluster
-from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
+from playout.server.storage.results import MatchFilter, MatchRow, ResultPage, TournamentRow
 from playout.server.tournament.report import Report, writer, writers
 from playout.server.tournament.report.tables import CellEntrants, summary, tables
 from playout.server.tournament.report.words import headline
@@ -98,6 +103,9 @@ def _host(host: str, workers: Sequence[ClusterWorker], usual: float) -> ClusterH
 
 
 _ATOM = "application/atom+xml; charset=utf-8"
+_CALENDAR = "text/calendar; charset=utf-8"
+#: Seconds for which the feed has an ended round.
+_ROUND_S = 7 * 24 * 3600.0
 #: The number of finished matches on the page, from which the remaining time is estimated.
 _LATEST = 20
 #: The number of running matches on the page.
@@ -108,7 +116,10 @@ _WITH_PROGRESS = 10
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The list of tournaments, with the progress of some."""
-    tournaments = await source.archive.tournaments(Parameters(request, ("page",)).page)
+    page, language = Parameters(request, ("page",)).page, request.language
+    tournaments = await source.archive.tournaments(page)
+    current = [each for each in tournaments.items if page == 1 and _is_current(source, each)]
+    current.sort(key=lambda each: each.starts_at)
     unfinished = [each.tournament for each in tournaments.items if each.ended_at is None]
     unreadable = {each.tournament for each in tournaments.items if not each.format}
     progress: dict[str, Report] = {}
@@ -120,8 +131,10 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
             unreadable.add(tournament)
     return await source.render(
         "tournaments.html",
-        request.language,
+        language,
         tournaments=tournaments,
+        calendar=groupby(current, lambda each: language.day(each.starts_at)),
+        now=time.time(),
         benchmarks=source.benchmarks,
         running=Counter(room.record.tournament for room in source.hub.rooms.values()),
         progress=progress,
@@ -129,29 +142,86 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     )
 
 
+def _is_current(source: PageSource, row: TournamentRow) -> bool:
+    return source.hub.tournaments.is_running(row.tournament)
+
+
 async def feed(source: PageSource, request: HttpRequest) -> HttpResponse:
-    """The latest tournaments as an Atom feed, changed when one starts or ends."""
+    """The latest tournaments as an Atom feed, changed when one starts or ends, and their rounds."""
     Parameters(request, ())
+    key = "tournaments.atom", request.language.code
+    return await source.responses.get(key, lambda: _feed(source, request.language))
+
+
+async def _feed(source: PageSource, language: Language) -> HttpResponse:
     tournaments = await source.archive.tournaments()
+    rounds = await source.archive.ended_rounds(time.time() - _ROUND_S)
     feed_id = uuid.UUID(await source.archive.database_id()).urn
 
     def respond() -> HttpResponse:
-        times = (each.ended_at or each.started_at for each in tournaments.items)
+        times = [each.ended_at or each.started_at for each in tournaments.items]
         body = render(
             "tournaments.xml",
-            request.language,
+            language,
             tournaments=tournaments.items,
-            ids={each.tournament: _urn(each.tournament) for each in tournaments.items},
+            rounds=rounds,
+            urn=_urn,
             feed_id=feed_id,
-            updated_at=max(times, default=0),
+            updated_at=max([*times, *(each.ended_at for each in rounds)], default=0),
         )
         return cacheable_response(body, _ATOM, headers=VARIES)
 
     return await source.archive.run_in_thread(respond)
 
 
+async def calendar(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The latest tournaments as a calendar, with the times at which they start and have ended."""
+    Parameters(request, ())
+    tournaments = await source.archive.tournaments()
+
+    def respond() -> HttpResponse:
+        lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Playout//tournaments//EN"]
+        for each in tournaments.items:
+            ended_at = max(each.ended_at, each.starts_at) if each.ended_at else None
+            lines += [
+                "BEGIN:VEVENT",
+                f"UID:{_urn(each.tournament)}",
+                f"DTSTAMP:{_ics_time(each.started_at)}",
+                f"DTSTART:{_ics_time(each.starts_at)}",
+                *([f"DTEND:{_ics_time(ended_at)}"] if ended_at else ()),
+                f"SUMMARY:{_ics_text(each.name)}",
+                f"DESCRIPTION:{_ics_text(f'/tournaments/{each.tournament}')}",
+                "END:VEVENT",
+            ]
+        body = "".join(f"{_folded(each)}\r\n" for each in (*lines, "END:VCALENDAR"))
+        return cacheable_response(body.encode(), _CALENDAR)
+
+    return await source.archive.run_in_thread(respond)
+
+
+def _ics_time(at: float) -> str:
+    return f"{utc(at):%Y%m%dT%H%M%SZ}"
+
+
+def _ics_text(text: str) -> str:
+    """Return a text with the characters escaped that separate values in a calendar."""
+    return re.sub(r"([\\;,])", r"\\\1", text)
+
+
+def _folded(line: str) -> str:
+    """Return a line of a calendar as several of at most 75 bytes, the later ones with a blank."""
+    parts, size = [""], 0
+    for character in line:
+        size += len(character.encode())
+        if size > 75:
+            parts.append(" ")
+            size = 1 + len(character.encode())
+        parts[-1] += character
+    return "\r\n".join(parts)
+
+
 def _urn(tournament: str) -> str:
-    """The id of a tournament in a feed, an IRI that is the same at all addresses of a server."""
+    """The id of a tournament or round in a feed, an IRI, the same at all addresses of a server."""
     return uuid.uuid5(uuid.NAMESPACE_URL, f"playout:tournaments/{tournament}").urn
 
 
@@ -210,6 +280,7 @@ async def _item(source: PageSource, tournament: str, part: str, language: Langua
         headline=headline(record.report),
         summary=summary(replace(record.report, games=titles)),
         left_s=_left_s(record, ended),
+        planned_at=starts if (starts := record.spec.starts_at) > time.time() else None,
         sections=await _sections(source, record, language) if part != "progress" else "",
     )
     return cacheable_response(body, HTML, headers=VARIES)

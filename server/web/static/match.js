@@ -90,6 +90,7 @@ class MatchPage {
   #absences = new Map();
   /** Is the whole match being reloaded? */
   #isReloading = false;
+  #isEndAnnounced = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
   /** The functions that say positions and moves, in matches that are not over. */
@@ -101,6 +102,7 @@ class MatchPage {
 
   constructor(data) {
     this.#record = new MatchRecord(data);
+    this.#isEndAnnounced = this.#record.over;
     this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
     this.#clocks = new Clocks(this.#record.timeControls);
     const { positions, players } = this.#record;
@@ -518,7 +520,7 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    this.#announceEnd();
+    if (!this.#isReloading) this.#announceEnd(); // otherwise missed moves are announced before
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
@@ -534,7 +536,8 @@ class MatchPage {
       await new Promise((resolve) => setTimeout(resolve, RELOAD_AGAIN_MS * attempt));
     }
     this.#isReloading = false;
-    if (!this.#record.over) this.#connection.send({ type: "watch", match: this.#record.id });
+    if (this.#record.over) this.#announceEnd();
+    else this.#connection.send({ type: "watch", match: this.#record.id });
   }
 
   /** Returns false if the server's data is older than what is known, or not complete yet. */
@@ -544,14 +547,14 @@ class MatchPage {
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
-    const { last, over } = this.#record; // what came during the request was announced
+    const { last } = this.#record; // what came during the request was announced
     if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
     this.#claimSeat();
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
     await this.#announceMissed(last);
-    if (this.#record.over && !over) this.#announceEnd();
+    if (this.#record.over) this.#announceEnd();
     return !this.#record.awaitsLuck;
   }
 
@@ -598,12 +601,12 @@ class MatchPage {
     else if (seat === own && lag > SLOW_MS) [state, text] = ["slow", gettext("slow: %(ms)s ms", { ms: Math.round(lag) })];
     else if (this.#absences.has(seat)) {
       const left = Math.max(0, Math.ceil(this.#absences.get(seat) - now));
-      const limited = ngettext("disconnected, %(num)s second left", "disconnected, %(num)s seconds left", left);
+      const limited = gettext("disconnected, %(num)s s left", { num: left });
       [state, text] = ["away", this.#absences.get(seat) === null ? gettext("disconnected") : limited];
     }
     dot.className = `presence is-${state}`;
     if (dot.title !== text) dot.title = text;
-    setText(part(`away-${seat}`), state === "here" ? "" : text);
+    setText(part(`away-${seat}`), state === "away" ? text : "");
   }
 
   #show() {
@@ -744,6 +747,8 @@ class MatchPage {
   }
 
   #announceEnd() {
+    if (this.#isEndAnnounced) return;
+    this.#isEndAnnounced = true;
     const { result } = this.#record;
     this.#announce([statusText(this.#record), reasonText(result)].filter(Boolean).map(sentence).join(" "));
   }

@@ -32,7 +32,13 @@ async function begin() {
     find("gate").textContent = gettext("This page is for administrators of the server. %(name)s is not one.", { name: connection.name });
     return;
   }
-  if (!entrants.children.length) addEntrant();
+  if (!entrants.children.length) {
+    addEntrant();
+    for (const field of topFields()) { // a link may choose values
+      const chosen = new URLSearchParams(location.search).get(field.dataset.path);
+      if (chosen) show(field, chosen);
+    }
+  }
   const { players } = await connection.request({ type: "list" });
   find("present").replaceChildren(...players.filter(({ guest }) => !guest).map(({ name }) => html("option", { value: name })));
 }
@@ -48,6 +54,7 @@ function valueOf(field) {
   if (field.dataset.kind === "truth") return input.checked || undefined;
   if (!text) return undefined;
   if (field.dataset.kind === "games") return text.split(BLANKS);
+  if (field.dataset.kind === "moment") return new Date(text).toISOString();
   if (["whole", "number"].includes(field.dataset.kind)) return Number.isFinite(Number(text)) ? Number(text) : text;
   return text;
 }
@@ -57,10 +64,16 @@ function show(field, value) {
   if (field.dataset.kind === "truth") input.checked = Boolean(value);
   else if (field.dataset.kind === "games") input.value = Array.isArray(value) ? value.join(" ") : "";
   else {
-    const text = String(value ?? "");
+    const text = field.dataset.kind === "moment" ? localTime(value) : String(value ?? "");
     if (input.localName === "select" && text && ![...input.options].some((each) => each.value === text)) input.append(html("option", { value: text }, text));
     input.value = text;
   }
+}
+
+/** A time as an input of the local time has it, without seconds; empty for no time. */
+function localTime(text) {
+  const at = new Date(text ?? "");
+  return Number.isNaN(at.getTime()) ? "" : new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 /** The values of the fields within an element, over `base`, by the path of each. */

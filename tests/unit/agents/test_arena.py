@@ -231,6 +231,26 @@ def test_kept_values_are_measured_and_the_held_out_half_is_not_stored(
     assert "SECRET" not in stored
 
 
+def test_kept_values_are_measured_in_variants_with_their_names(journal: Any) -> None:
+    keys: dict[str, Any] = {"pairs": 1, "opponents": (), "variants": 1, "solved": 8}
+    report, (model,) = play(journal, first, **keys)
+    usual, varied = report.measures
+    assert (usual.game, varied.game) == ("tic_tac_toe", "tic_tac_toe variant 1001")
+    for each in (usual, varied):
+        assert each.kept
+        assert each.kept_held_out
+        assert (each.kept.number, each.kept_held_out.number) == (4, 4)
+    assert len(model.asked) == 16
+    (played,) = (each for each in report.benchmark.played if each.seed)
+    others = [each for each in report.benchmark.questions if each.game == played]
+    journal.seek(0)
+    stored = journal.read().decode()
+    for each in others:
+        text = json.dumps(prompt(each.solved.position, PromptForm(), played), ensure_ascii=False)
+        assert (text in stored) != each.is_held_out
+    assert "| model 0 | tic\\_tac\\_toe variant 1001 | " in report.markdown()
+
+
 def test_models_play_each_other_and_players_are_calibrated(journal: Any) -> None:
     report, _ = play(journal, first, first, opponents=("models", "random", "greedy"), calibration=3)
     assert len(report.journal.matches) == 2 * (2 * 2 * 2 + 2 + 3)

@@ -164,7 +164,7 @@ def test_the_game_of_a_file_is_checked(tmp_path: Path, monkeypatch: pytest.Monke
     shown = CliRunner().invoke(
         bridge_command.main, ["comply-game", "counted_chips:CountedChips", "--matches", "2"]
     )
-    assert shown.exit_code == 1
+    assert shown.exit_code == 1, shown.output
     assert (
         "actions     FAILED: actions are 0 to num_actions - 1 = 0, and 1 is legal" in shown.output
     )

@@ -12,3 +12,11 @@ def test_a_command_exits_with_its_own_text(capsys: pytest.CaptureFixture[str]) -
         raise KeyboardInterrupt
     assert exited.value.code == 130
     assert capsys.readouterr().err == "\nThe rest is stored.\n"
+
+
+def test_the_exit_of_other_code_is_an_error_and_that_of_ctrl_c_is_none() -> None:
+    told = r"it ends the program by sys.exit\('no key'\)"
+    with pytest.raises(ValueError, match=told), interrupts.exit_as(ValueError):
+        raise SystemExit("no key")
+    with pytest.raises(SystemExit), interrupts.exit_as(ValueError):
+        interrupts._raise_exit()

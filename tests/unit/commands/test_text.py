@@ -38,10 +38,13 @@ def test_times_are_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (
-            "No file: '/home/ada/my bot/w.npz'",
-            "No file: 'my bot/w.npz'",
-        ),
+        ("No file: '/home/ada/my bot/w.npz'", "No file: 'w.npz'"),
+        ("engine(config=/home/Ada Lovelace/my bots/e.toml,name=a)", "engine(config=e.toml,name=a)"),
+        ('File "/home/o\'neil/a.py", line 3', 'File "a.py", line 3'),
+        ("file:///home/ada/a.npz sqlite:////home/ada/a.db", "file:a.npz sqlite:a.db"),
+        ("PATH=/usr/bin:/home/ada/bin ~ada/x", "PATH=bin:bin x"),
+        ("not allowed: '/home/ada' (/home/ada) /Users/ada", "not allowed: '~' (~) ~"),
+        (r"C:\Users\ada\a.npz", "a.npz"),
         ("in /root/a.py, line 3", "in a.py, line 3"),
         ("~/bots/a.py and ./b/c.py", "a.py and ./b/c.py"),
         ("1/2 of http://host/x", "1/2 of http://host/x"),

@@ -30,7 +30,7 @@ from playout.protocol.messages import (
 )
 from playout.server.core.effects import StartBot
 from playout.server.core.handlers.bots import AWAY_S, CONNECT_S, IDLE_S, RELOAD_S, RETURN_S
-from playout.server.model.offered_bots import parse_offered_bots
+from playout.server.model.offered_bots import BadBot, parse_offered_bots
 from playout.server.model.records import Account, MatchEnded, MatchStarted
 from support.hub_harness import (
     GAME,
@@ -880,3 +880,21 @@ def test_a_bot_moves_like_anybody() -> None:
     bot = come(harness, the_bot(harness))
     match = only(ann.inbox, Started).match
     assert bot.refused(Move(match=match, ply=0, action=0)) is Code.NOT_YOUR_TURN
+
+
+def test_the_folders_of_a_bots_files_are_given_to_its_process_only() -> None:
+    whole = "engine(name=a,file=/home/ann/my bots/e.toml)"
+    harness = host(offered=parse_offered_bots([f"Eng=random;tic_tac_toe={whole}"]))
+    ann = harness.client("Ann")
+    ann.say(ChallengeBot(player="Eng", game=GAME, clock="60+1", seat=1))
+    order = the_bot(harness)
+    assert order.player == whole
+    assert "ann" not in str(harness.hub.bots.offered)
+    come(harness, order)
+    (started,) = (each for each in harness.stored if isinstance(each, MatchStarted))
+    assert started.bots == (None, "engine(name=a,file=e.toml)")
+
+
+def test_bots_that_differ_only_in_folders_are_refused() -> None:
+    with pytest.raises(BadBot, match="differ only in the folder of a file"):
+        parse_offered_bots(["A=engine(file=/a/e.toml)", "B=engine(file=/b/e.toml)"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -52,7 +54,7 @@ from playout.protocol.tournament_spec import (
     loads,
 )
 from playout.server.core.accounts import entrant_token
-from playout.server.core.handlers.hosting import BACK_OFF, WORKS_S
+from playout.server.core.handlers.hosting import BACK_OFF, WORKS_S, CoreShares
 from playout.server.core.hub import Hub
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import (
@@ -65,6 +67,8 @@ from playout.server.model.records import (
 )
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.results import Results
+from playout.server.tournament.state import TournamentState
+from support import fixtures
 from support.hub_harness import (
     EPOCH,
     HubHarness,
@@ -394,7 +398,7 @@ def test_every_text_of_an_entrant_is_public_or_private() -> None:
     open_to_all = {
         Entrant: {"name", "version", "clock", "protocol"},
         SandboxSettings: {"without"},
-        TournamentSpec: {"name", "games", "format", "clock", "anchor", "machine"},
+        TournamentSpec: {"name", "games", "format", "clock", "anchor", "machine", "starts"},
     }
     for kind, names in open_to_all.items():
         texts = {each.name for each in dataclasses.fields(kind)  # type: ignore[arg-type]
@@ -846,7 +850,7 @@ def test_a_change_that_is_not_possible_is_refused(fields: dict[str, Any], text: 
 
 
 def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
-    offered = parse_offered_bots(["random", "Max=uct(time=1)"])
+    offered = parse_offered_bots(["random", "Max=uct(time=1)", "Rhino=engine(file=/r/e.toml)"])
     harness = HubHarness(bots=2, offered=offered)
     zoe = administrator(harness, "Zoe")
 
@@ -866,6 +870,7 @@ def test_a_hosted_tournament_has_an_organizer_until_it_is_over() -> None:
     assert harness.organizers == []
     tournament = zoe.ask(create(ann, bob), Tournament).tournament
     (order,) = harness.organizers
+    assert set(order.players) == {"random", "uct(time=1)", "engine(file=/r/e.toml)"}
     harness.client("organizer", role="spectator", session=order.token)
     bot = harness.client("Ann", token=entrant_token(order.key, "Ann"))
     bot.ask(Join(tournament=tournament), Ok)
@@ -985,3 +990,40 @@ def test_hosted_tournaments_share_the_matches_at_once() -> None:
     changed(zoe, second, paused=True)
     bots.play()
     assert len(running(zoe)) == 0
+
+
+def test_hosted_tournaments_share_the_cores_by_weight() -> None:
+    """Of weights 1, 2 and 3, with matches of 1 to 10 s; all cores are always in use."""
+    hosted = [
+        TournamentState(str(weight), spec_of(format="ladder", concurrency=4, weight=weight))
+        for weight in (1, 2, 3)
+    ]
+    shares, used, now, chance = CoreShares(), Counter[str](), 0.0, random.Random(1)
+    ends: list[tuple[float, str, TournamentState]] = []
+    for number in range(2000):
+        while found := shares.next(hosted, hosted, now):
+            match, seconds = f"{number} {len(ends)}", chance.uniform(1.0, 10.0)
+            found.running[match] = fixtures.fixture((1, 1, 1), 1, None)
+            heapq.heappush(ends, (now + seconds, match, found))
+            used[found.id] += seconds
+        assert len(ends) == 4
+        now, match, over = heapq.heappop(ends)
+        shares.count(hosted, now)
+        del over.running[match]
+    for each in hosted:
+        assert used[each.id] / used.total() == pytest.approx(each.spec.weight / 6, rel=0.1)
+
+
+def test_a_planned_tournament_starts_at_its_time_also_after_a_restart() -> None:
+    harness = HubHarness(bots=2, offered=parse_offered_bots(["random"]))
+    entrants = tuple(Entrant(name, "1", player="random") for name in ("Ann", "Bob"))
+    at = datetime.fromtimestamp(harness.now + EPOCH + 3600, UTC).isoformat()
+    spec = dataclasses.replace(spec_of(2, concurrency=1, starts=at), entrants=entrants)
+    zoe = administrator(harness, "Zoe")
+    zoe.ask(CreateTournament(id=1, spec=spec, hosted=True), Tournament)
+    again = restarted(harness, bots=2, offered=harness.policy.offered)
+    for each, left_s in ((harness, 3600.0), (again, 3590.0)):
+        each.wait(left_s - 1)
+        assert each.organizers == []
+        each.wait(2)
+        assert len(each.organizers) == 1

@@ -109,11 +109,21 @@ START = "W:W31;32;33;34;35;36;37;38;39;40;41;42;43;44;45;46;47;48;49;50:B1-20"
         ("draughts(fen=b : B K6;05 : w 31;k40 .)", "draughts(fen=B:W31;K40:B5;K6)"),
         ("checkers(fen=B:W21-32:B1-12)", "checkers"),
         ("checkers(fen=W:WK3;10:BK20)", "checkers(fen=W:WK3;10:BK20)"),
+        ("draughts(fen=W:WK31:BK1:h3:f40)", "draughts(fen=W:WK31:BK1:H3:F40)"),
+        ("draughts(fen=W:WK31:BK1:F7)", "draughts(fen=W:WK31:BK1:H0:F7)"),
+        ("checkers(fen=W:WK3;10:BK20:H39)", "checkers(fen=W:WK3;10:BK20:H39:F1)"),
     ],
 )
 def test_a_position_is_a_first_position(text: str, expected: str) -> None:
     game = games.load(text)
     assert str(game) == str(games.load(expected)) == expected
+
+
+def test_the_numbers_of_a_position_count_on() -> None:
+    game = games.load("draughts(fen=W:WK31;50:BK1:H3:F40)")
+    assert (game.first_number, game.initial_state()[-1]) == (40, 3)
+    after = game.next_state(game.initial_state(), game.parse_action(game.initial_state(), "31-26"))
+    assert after[-1] == 4
 
 
 @pytest.mark.parametrize(
@@ -129,6 +139,7 @@ def test_a_position_is_a_first_position(text: str, expected: str) -> None:
         ("W:W31:B", "each player has 1 to 20 pieces"),
         ("W:W31-50;30:B1", "each player has 1 to 20 pieces"),
         ("W:W50:B45;40;44;39", "the match is over there"),
+        ("W:WK50:BK1:H50:F70", "it is a tie after 50 plies"),
     ],
 )
 def test_a_position_without_a_match_is_refused(fen: str, fault: str) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from playout.ratings.bradley_terry import solve
-from playout.server.ladder.pairing import meeting
+from playout.ratings.pairing import meeting
 from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import LadderPlayer, LadderState, OwedMatch
 from support.scale import repetitions

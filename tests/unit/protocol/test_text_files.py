@@ -37,7 +37,8 @@ def test_a_text_is_the_same_in_all_encodings_and_with_all_ends_of_lines(data: by
 
 
 def test_the_signs_of_windows_are_read() -> None:
-    assert decoded("5 € “quoted”".encode("cp1252")) == "5 € “quoted”"
+    for text in ("5 € “quoted”", "O\u2019Neil \u2013 Zo…", "Zoë \u2013 Müller"):
+        assert decoded(text.encode("cp1252")) == text
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,12 @@ def test_the_signs_of_windows_are_read() -> None:
         (b"\x7fELF\0\0\1", "zero bytes"),
         (b"\xff\xfea", "byte 3 is not UTF-16-LE"),
         ("Zoë Müller".encode("cp437"), "save it as UTF-8"),
+        *(
+            (f"account,name\nada,{name}\n".encode(encoding), "save it as UTF-8")
+            for encoding in ("mac-roman", "cp850")
+            for name in ("Zoë", "Jérôme", "Peña", "Ramón", "Müller", "Ärzte", "Nuño", "Åse")
+        ),
+        ("account,name\nada,Großer\n".encode("mac-roman"), "save it as UTF-8"),
         (b"\xef\xbb\xbf\xff", "byte 4 is not UTF-8"),
     ],
 )

@@ -187,6 +187,7 @@ def test_tournaments_are_listed_the_latest_first(database: Database, reader: Rea
             entrants=("Ann", "Ann"),
             matches=1,
             started_at=10.0,
+            starts_at=10.0,
             ended_at=20.0,
         ),
     )

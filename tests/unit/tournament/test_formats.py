@@ -27,7 +27,7 @@ from playout.server.tournament.formats.sprt import AHEAD
 from playout.server.tournament.formats.swiss import PreviousRounds, maximum_matching, pair_off
 from support.scale import repetitions
 
-FOR_MANY = ["round_robin", "gauntlet", "swiss", "knockout"]
+FOR_MANY = ["round_robin", "gauntlet", "ladder", "swiss", "knockout"]
 LOST, TIED, WON = PairScore(0, 0), PairScore(0.5, 0.5), PairScore(1, 1)
 
 
@@ -86,7 +86,7 @@ def first_moves(pairs: Sequence[Pair]) -> Counter[int]:
 
 
 def test_a_format_is_known_by_its_name() -> None:
-    known = ["gauntlet", "knockout", "match", "race", "round_robin", "sprt", "swiss"]
+    known = ["gauntlet", "knockout", "ladder", "match", "race", "round_robin", "sprt", "swiss"]
     assert formats.names() == known
     with pytest.raises(SpecError, match="did you mean 'swiss'"):
         format_of("swis", 4)
@@ -470,7 +470,7 @@ def test_names_of_formats_are_compared_nowhere() -> None:
 def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = (
         "from playout.server.tournament.format import Format, encounter",
-        "class Ladder(Format):",
+        "class Chain(Format):",
         "    only_two, is_fixed = False, True",
         "    @classmethod",
         "    def most_known(cls, entrants, games, rounds):",
@@ -480,17 +480,17 @@ def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.Mo
         "        pairs = [encounter(self.games, (1, two[1]), two, 0) for two in meetings]",
         "        return [pair for each in pairs for pair in each]",
     )
-    (tmp_path / "ladder.py").write_text("\n".join(lines))
+    (tmp_path / "chain.py").write_text("\n".join(lines))
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
     plugins.built_in.cache_clear()
     try:
-        assert "ladder" in formats.names()
-        ladder = format_of("ladder", 3)
-        assert [pair.entrants for pair in ladder.pairs({})] == [(0, 1), (1, 2)]
-        assert ladder.pair_count() == (2, 2)
+        assert "chain" in formats.names()
+        chain = format_of("chain", 3)
+        assert [pair.entrants for pair in chain.pairs({})] == [(0, 1), (1, 2)]
+        assert chain.pair_count() == (2, 2)
     finally:
         plugins.built_in.cache_clear()
-        sys.modules.pop(f"{formats.__name__}.ladder", None)
+        sys.modules.pop(f"{formats.__name__}.chain", None)
 
 
 # Races.
@@ -565,7 +565,7 @@ def test_more_rounds_and_late_entrants_change_no_pair(name: str, data: st.DataOb
     for pair in itertools.islice(iter_played(before, results), data.draw(st.integers(0, 12))):
         results[pair.key] = outcome(pair)
     known = before.pairs(results)
-    since = max((pair.key[0] for pair in known), default=0) + 1 if kind.shows_rounds else 2
+    since = max((pair.key[0] for pair in known), default=0) + 1 if kind.depends_on_results else 2
     if kind.takes_more_rounds:
         spec = replace(spec, rounds=spec.rounds + 1)
     if kind.takes_late_entrants:
@@ -591,3 +591,33 @@ def iter_played(format_: Format, results: dict[Key, PairScore]) -> Iterator[Pair
         if not (left := to_play(format_, results)):
             return
         yield left[0]
+
+
+# Ladder.
+
+
+def test_a_ladder_pairs_neighbours_until_it_is_ended() -> None:
+    """The stronger always wins: later the strongest and the weakest do not meet."""
+    ladder, results = format_of("ladder", 9, rounds=0), dict[Key, PairScore]()
+    for _ in range(160):
+        pair = to_play(ladder, results)[0]
+        results[pair.key] = WON if pair.entrants[0] < pair.entrants[1] else LOST
+    late = [pair.entrants for pair in ladder.pairs(results)][-60:]
+    assert all(abs(first - second) <= 5 for first, second in late)
+    assert {one for two in late for one in two} == set(range(9)), "nobody always waits"
+    assert all(abs(more) <= 3 for more in first_moves(ladder.pairs(results)).values())
+
+
+def test_a_ladder_knows_the_next_round_while_one_is_played() -> None:
+    ladder = format_of("ladder", 4, rounds=0)
+    first, second, *rest = to_play(ladder, {})
+    assert [pair.key[0] for pair in (first, second, *rest)] == [1, 1, 2, 2]
+    results = {pair.key: TIED for pair in (second, *rest)}
+    assert to_play(ladder, results) == [first], "the third round waits for the first one"
+    assert ladder.knows_more(4, {**results, first.key: TIED})
+    assert {pair.key[0] for pair in to_play(ladder, {**results, first.key: TIED})} == {3, 4}
+
+
+def test_a_ladder_ends_when_one_entrant_is_left() -> None:
+    ladder = format_of("ladder", 3, rounds=0)
+    assert to_play(ladder, {}, withdrawn=[0, 1]) == []

@@ -248,6 +248,24 @@ def test_moves_of_chess_are_read_as_other_programs_write_them(moves: str, result
     assert [each for _, each in read("o.pgn", text, "chess")] == ["e4 e5 Nf3 Nc6 Bb5 a6", "d4 d5"]
 
 
+@pytest.mark.parametrize(
+    ("moves", "told"),
+    [
+        ("1. e4 e5 2. Sf3 Sc6", "'Sf3' has no English letter of a piece"),
+        ("1. e4 e5 2. Df3+ Cc6", "'Df3+' has no English letter"),
+        ("1. e4 e5 2. \u041af3 d6", "has no English letter"),
+        ("1. P-K4 P-K4", "'P-K4' is in the old descriptive notation"),
+        ("1. e4 e5 2. N-KB3", "'N-KB3' is in the old descriptive notation"),
+        ("1. e4 d5 2. PxP", "'PxP' is in the old descriptive notation"),
+    ],
+)
+def test_games_in_other_notations_are_skipped_with_the_reason(moves: str, told: str) -> None:
+    text = f'[Event "x"]\n\n{moves} *\n\n[Event "y"]\n\n1. d4 \u265ef6 2. \u2658f3 *\n'
+    wrong, right = (each for _, each in read("o.pgn", text, "chess"))
+    assert told in wrong
+    assert right == "d4 Nf6 Nf3"
+
+
 EP = "e4 e6 e5 d5 exd6 cxd6"
 PROMOTED = "e4 d5 exd5 c6 dxc6 Qd7 cxb7 Qd6 bxa8="
 CASTLED = "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 O-O"

@@ -53,6 +53,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         headline="",
         summary=(),
         left_s=None,
+        planned_at=None,
     ).decode()
     for text in ("4 workers", "7 cores", "3 matches of 6 at once", "2 core sets without cores",
                  "5,400 matches an hour", "lab&lt;2&gt;", ">50%<"):  # fmt: skip

@@ -60,7 +60,7 @@ def test_kinds_of_pieces_and_the_names_of_cells_are_shown() -> None:
     )
     position = view(cells=(0, 0, 1, 2), kinds=("", "", "king", "man"))
     described = match("1", cells=squares, shown=position).described()
-    assert described["board"] == [" 1   X o"]
+    assert described["board"] == ["1   X o"]
     assert described["pieces"] == (
         "X is a king of player 1, x is a man of player 1, "
         "O is a king of player 2, o is a man of player 2"
@@ -76,17 +76,17 @@ def test_pieces_of_nobody_block_their_cells() -> None:
     )
 
 
-def test_rows_of_hexagons_are_sheared() -> None:
+def test_rows_of_hexagons_are_sheared_between_their_edges() -> None:
     hexagons = Board(2, 2, "hex", "stone", 0, ("a", "b"), ("1", "2"), edges=(1, 2, 1, 2))
     described = match("a1", cells=hexagons, shown=view(cells=(0, 1, 2, 0))).described()
-    assert described["board"] == ["  a b", "1 . X", " 2 O ."]
+    assert described["board"] == ["    a b", "   x x x", "1 o . X o", " 2 o O . o", "    x x x"]
 
 
 def test_hexagons_that_are_not_used_are_left_out() -> None:
     labels = ("a1", "b1", "a2", "")
     hexagons = Board(2, 2, "hex", "stone", 0, ("a", "b"), ("1", "2"), cell_labels=labels)
     described = match("a1", cells=hexagons, shown=view(cells=(0, 1, 2, 0))).described()
-    assert described["board"] == ["  a b", "1 . X", " 2 O"]
+    assert described["board"] == ["    a b", "1   . X", " 2   O"]
 
 
 def test_pits_show_their_names_and_seeds() -> None:
@@ -94,7 +94,7 @@ def test_pits_show_their_names_and_seeds() -> None:
     pits = Board(2, 3, "pits", "seeds", 0, ("",) * 3, ("", ""), cell_labels=labels)
     position = view(cells=(2, 2, 0, 0, 0, 1), counts=(1, 12, 0, 0, 0, 3))
     described = match("A", cells=pits, shown=position).described()
-    assert described["board"] == [" store:1    a:12", "             A:0 store:3"]
+    assert described["board"] == ["store:1  a:12", "          A:0  store:3"]
     assert "capital letters are player 1" in described["pieces"]
 
 

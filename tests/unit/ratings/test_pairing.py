@@ -1,10 +1,10 @@
-"""playout.server.ladder.pairing: the next pair of contenders."""
+"""playout.ratings.pairing: the next pair of contenders."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
+from playout.ratings.pairing import Contender, Meeting, meeting, next_pair
 
 
 def contenders(*ratings: float) -> list[Contender]:
