@@ -3,6 +3,7 @@
 
 import { dropped, packed } from "/static/folder.js";
 import { html, svg } from "/static/elements.js";
+import { resultText } from "/static/match_text.js";
 import { newBoard } from "/static/text_board.js";
 import { gettext, listText, ngettext, numberText, pgettext, told } from "/static/texts.js";
 import { clockText, gameText, titles } from "/static/wording.js";
@@ -214,9 +215,15 @@ function changeOf({ rating, error, day_ago: before }) {
 function matchRows(matches) {
   return matches.map((each) => row([
     matchLink(each, gameText(each.game)), ...each.players,
-    each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
+    outcome(each),
     time(each.ended_at),
   ]));
+}
+
+/** The result of a match, and why it ended, if not by the rules. */
+function outcome({ players, winner, reason }) {
+  const result = resultText({ winner }, players);
+  return reason === "rules" ? result : gettext("%(result)s (%(reason)s)", { result, reason: told(reason) });
 }
 
 function matchLink({ match }, text) {
@@ -251,8 +258,10 @@ function showTab() {
   const tab = chosenTeam() === null ? tabOf(location.hash) : "team";
   at("tabs").parentElement.dataset.shown = tab;
   for (const link of at("tabs").children) {
-    if (tabOf(link.hash) === tab) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (tabOf(link.hash) === tab) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
 }
 

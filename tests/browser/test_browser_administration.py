@@ -219,7 +219,7 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
         if number:
             page.get_by_role("button", name="Add an entrant").click()
         rows.nth(number).get_by_label("name").fill(name)
-        rows.nth(number).get_by_label("player").select_option("random")
+        rows.nth(number).get_by_label("Bot").select_option("random")
     page.get_by_role("button", name="Add an entrant").click()
     rows.nth(2).get_by_label("name").fill("Zoe")
     page.get_by_role("button", name="Check", exact=True).click()

@@ -104,6 +104,19 @@ def test_a_bot_says_live_what_it_thinks_and_its_line_is_shown_by_pointing_at_it(
     expect(page.locator("#board .layer.heat > g")).to_have_count(0)
 
 
+def test_two_bots_are_asked_about_the_same_position(page: Page, played: str) -> None:
+    page.goto(f"/matches/{played}?ply={BLUNDER}")
+    page.get_by_label("Second bot").select_option("Randy")
+    ask(page)
+    expect(page.locator("#other-text")).to_contain_text("Randy on raw")
+    expect(page.locator("#other-line button")).to_have_count(1)
+    expect(page.locator("#study-text")).to_contain_text("Max on raw")
+    expect(page.locator("#study-line button").first).to_be_visible()
+    page.get_by_label("Second bot").select_option("")
+    expect(page.locator("#other-text")).to_have_text("")
+    expect(page.locator("#other-line")).to_be_hidden()
+
+
 def test_moves_are_tried_shared_and_taken_back(page: Page, played: str) -> None:
     page.goto(f"/matches/{played}?ply=2")
     page.get_by_role("button", name="Try moves").click()

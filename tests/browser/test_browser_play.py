@@ -412,15 +412,19 @@ def drag_on(page: Page, draw: random.Random) -> int:
     """Drag pieces until the match is over, and click what cannot be dragged; return the drags."""
     drags = 0
     while my_turn(page):
-        grips = page.locator("#board .cell.grip").evaluate_all(CELLS)
-        if not grips or page.locator(PICKED).count():
+        grips, picked = (
+            page.locator(each).evaluate_all(CELLS) for each in ("#board .cell.grip", PICKED)
+        )
+        if not grips or len(picked) > 1:
             play_on(page, draw, 1)
             continue
         listed = page.evaluate(LISTED)
-        cell = draw.choice(grips)
-        page.locator(f"#board [data-cell='{cell}']").click()
+        cell = draw.choice(picked or grips)  # the only piece that can move is picked by the page
+        if not picked:
+            page.locator(f"#board [data-cell='{cell}']").click()
         targets = page.locator("#board .cell.target").evaluate_all(CELLS)
-        page.locator(f"#board [data-cell='{cell}']").click()  # puts the piece back
+        if not picked:
+            page.locator(f"#board [data-cell='{cell}']").click()  # puts the piece back
         drag_by_finger(page, cell, draw.choice([each for each in targets if each != cell]))
         page.wait_for_function(IS_DROPPED, arg=[listed, ANSWERS, OVER, PICKED])
         if page.locator(ANSWERS).count():

@@ -60,13 +60,13 @@ def test_a_teachers_half_hour(chromium: Browser, tmp_path: Path) -> None:
         form.get_by_label("format").select_option("swiss")
         form.get_by_label("rounds").fill(str(ROUNDS))
         form.get_by_label("clock").first.fill("60/move")
-        form.get_by_label("concurrency").fill("2")
+        form.get_by_label("Matches at once").fill("2")
         rows = page.locator("#entrants > fieldset")
         for number in range(16):
             if number:
                 page.get_by_role("button", name="Add an entrant").click()
             rows.nth(number).get_by_label("name").fill(f"Bot {number + 1}")
-            rows.nth(number).get_by_label("player").select_option("random")
+            rows.nth(number).get_by_label("Bot").select_option("random")
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.locator("#done")).to_have_text("There are no faults: it can start.")
         page.get_by_role("button", name="Start", exact=True).click()

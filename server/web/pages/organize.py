@@ -22,6 +22,38 @@ _FILE_ONLY = ("defaults", "entrants.defaults")
 _BOUNDS = re.compile(r"must be a (whole )?number (?:from|between) (\S+) (?:to|and) ([^\s,]+),")
 #: The first fields of an entrant.
 _FIRST = ("name", "player")
+#: The labels of keys and of tables that are no words of people, by the last key.
+_LABELS = {
+    "concurrency": "Matches at once",
+    "seed": "Seed of drawn openings",
+    "draw_offers": "Players may agree on a draw",
+    "delay": "Last moves hidden from spectators",
+    "anchor": "Entrant whose rating is 0",
+    "plies": "Random moves",
+    "near": "Largest distance from the centre",
+    "order": "Order of the openings",
+    "shipped": "Near-even positions of this program",
+    "adjudication": "Early ends of matches",
+    "max_plies": "Moves until a tie",
+    "proofs": "End a match when its result is proven",
+    "resign_moves": "Moves until a loss by win rates",
+    "resign_below": "Highest win rate of a lost player",
+    "draw_moves": "Moves until a tie by win rates",
+    "draw_within": "Largest distance from 0.5 of a tie",
+    "draw_after": "Moves before a tie by win rates",
+    "sprt": "Sequential test",
+    "elo0": "Elo if it is not stronger",
+    "elo1": "Elo if it is stronger",
+    "alpha": "Probability of a wrong acceptance",
+    "beta": "Probability of a wrong rejection",
+    "model": "Scale of the Elo",
+    "without_luck": "Use scores without luck",
+    "betting": "Race",
+    "tried": "Candidates tested before",
+    "player": "Bot",
+    "since": "First round",
+    "starts": "Time of the start",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +73,14 @@ class FormField:
 
     @property
     def label(self) -> str:
-        """The last key, as words."""
-        return self.path.rpartition(".")[2].replace("_", " ")
+        """What people call the key."""
+        return label_of(self.path)
+
+
+def label_of(path: str) -> str:
+    """The label of a key or of a table, for people: some keys are words already."""
+    key = path.rpartition(".")[2]
+    return _LABELS.get(key, key.capitalize())
 
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -63,7 +101,9 @@ def form_fields() -> tuple[tuple[tuple[str, tuple[FormField, ...]], ...], tuple[
     found = [(key.path, each) for key in file_keys() if (each := _field(key))]
     top = sorted((each for path, each in found if len(path) == 1), key=lambda each: not each.needed)
     inner = [(path[0], each) for path, each in found if len(path) > 1 and path[0] != "entrants"]
-    tables = [(name, tuple(each for _, each in some)) for name, some in groupby(inner, _first)]
+    tables = [
+        (label_of(name), tuple(each for _, each in some)) for name, some in groupby(inner, _first)
+    ]
     entrant = [_within(each) for path, each in found if path[0] == "entrants"]
     entrant.sort(key=lambda each: _FIRST.index(each.path) if each.path in _FIRST else len(_FIRST))
     return (("", tuple(top)), *tables), tuple(entrant)

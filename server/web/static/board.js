@@ -31,8 +31,8 @@ const FINGER_PX = 32;
 
 /** Whether the window is so wide that coordinates are smaller, as a MediaQueryList. */
 const wideWindow = matchMedia("(min-width: 56rem)");
-/** The width of boards, in heights, that need the room of a column beside them. */
-const WIDE = 1.15;
+/** The width of boards, in heights, that need the room of a column beside them, or the whole width. */
+const [WIDE, STRIP] = [1.15, 2.5];
 
 /** Give the board of a page, which `boardOf` returns, the room that its proportions need, also after they
  * have changed with the window. Returns a function that does so for another board. */
@@ -42,6 +42,7 @@ export function fitBoard(page, boardOf) {
     if (!board) return;
     page.style.setProperty("--aspect", board.aspect);
     page.classList.toggle("is-wide", board.aspect > WIDE);
+    page.classList.toggle("is-strip", board.aspect > STRIP);
   };
   wideWindow.addEventListener("change", () => requestAnimationFrame(fit)); // after the board is drawn anew
   fit();
@@ -276,7 +277,7 @@ export class BoardView {
       ground.append(...this.#usedCells().map((cell) => this.#frame(cell, 0, { class: "wood", rx: 8 })));
       return ground;
     }
-    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
+    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: surface === "checkered" ? 0 : 4 }));
     if (this.#special) {
       ground.append(...this.#special.ground(this.#layout, this.#usedCells(), height));
       return ground;
@@ -392,7 +393,7 @@ export class BoardView {
     const ground = { x: -blockSize / 2, y: -blockSize / 2, width: blockSize, height: blockSize };
     const draws = {
       heat: (level, cell) => (isLarge ? rect(cell, 1, { "fill-opacity": opacity(level) }) : tint(geometry, { "fill-opacity": opacity(level) })),
-      under: (_, cell) => (isLarge ? rect(cell, 0) : svg("rect", { x: -20, y: -20, width: 40, height: 40 })),
+      under: (_, cell) => (isLarge ? rect(cell, 0) : svg("rect", { x: -20, y: -20, width: 40, height: 40, rx: geometry === "pits" ? 20 : 0 })),
       checked: circle(19),
       pieces: (key, cell) => this.#piece(key, cell),
       over: circle(5.5),

@@ -27,6 +27,10 @@ export class Study {
   #hooks;
   #own;
   #bot;
+  /** A second bot, which is asked the same when the first has ended: a person has one analysis at a time. */
+  #other;
+  /** What the second bot is asked, null before the first has ended. */
+  #otherQuestion = null;
   /** Judges all positions of the match. */
   #all;
   #isTrying = false;
@@ -48,9 +52,11 @@ export class Study {
     this.#own = new OwnMoves(record, ply, movesOf(search));
     this.#isTrying = hooks.tries || this.#own.moves.length > 0;
     this.#bot = new BotAnalysis(hooks.connect, () => {
+      this.#askOther();
       this.draw();
       hooks.onAnswer();
     });
+    this.#other = new BotAnalysis(hooks.connect, () => this.draw(), 0);
     this.#all = new MatchAnalysis(hooks.connect, record, () => hooks.onJudged(this.#all));
     this.#listen();
   }
@@ -134,7 +140,9 @@ export class Study {
   /** Take an event of the server. */
   receive(event) {
     if (event.type === "taken_back") this.#own.forget();
+    if (event.type === "welcome") this.#stopOther(); // the first bot is asked again
     this.#bot.receive(event);
+    this.#other.receive(event);
     this.#all.receive(event);
   }
 
@@ -143,7 +151,7 @@ export class Study {
   show(ply, isAllowed, isHelped = isAllowed) {
     this.#isAllowed = isAllowed;
     this.#part("study").hidden = !isAllowed;
-    for (const id of ["ask", "analyst", "ask-all"]) if (this.#part(id)) this.#part(id).hidden = !isHelped;
+    for (const id of ["ask", "analyst", "other-analyst", "ask-all"]) if (this.#part(id)) this.#part(id).hidden = !isHelped;
     if (!isHelped) {
       this.#isAsking = false;
       this.#all.stop();
@@ -178,12 +186,15 @@ export class Study {
     part("study-bot").hidden = !this.#isAsking;
     if (!this.#isAsking) return;
     const { over, info } = this.#bot;
-    const text = this.#describe();
-    if (part("study-text").textContent !== text) part("study-text").textContent = text;
+    for (const [id, analysis] of [["study-text", this.#bot], ["other-text", this.#otherQuestion && this.#other]]) {
+      const text = analysis ? this.#describe(analysis) : "";
+      if (part(id).textContent !== text) part(id).textContent = text;
+    }
     part("think-on").hidden = !over || !info || isProven(info);
     const candidates = this.#candidates();
     this.#drawTable(candidates);
-    this.#drawLines();
+    this.#drawLines(this.#bot, part("study-line"));
+    this.#drawLines(this.#other, part("other-line"));
     if (!this.#preview) this.#mark(candidates);
   }
 
@@ -208,14 +219,15 @@ export class Study {
       else this.judgeAll();
     }));
     part("think-on")?.addEventListener("click", toggle(() => (this.#asked = "")));
-    part("analyst")?.addEventListener("change", () => this.#hooks.onChange());
+    for (const id of ["analyst", "other-analyst"]) part(id)?.addEventListener("change", () => this.#hooks.onChange());
     part("take-back").addEventListener("click", () => this.#try(this.#own.actions.slice(0, -1)));
     part("back-to-match").addEventListener("click", toggle(() => this.leave()));
-    const line = part("study-line");
-    line?.addEventListener("pointerleave", () => this.#showPreview(null));
-    line?.addEventListener("focusout", ({ relatedTarget }) => {
-      if (!line.contains(relatedTarget)) this.#showPreview(null);
-    });
+    for (const line of [part("study-line"), part("other-line")]) {
+      line?.addEventListener("pointerleave", () => this.#showPreview(null));
+      line?.addEventListener("focusout", ({ relatedTarget }) => {
+        if (!line.contains(relatedTarget)) this.#showPreview(null);
+      });
+    }
   }
 
   #try(moves) {
@@ -247,21 +259,33 @@ export class Study {
   /** Ask the bot about the shown position, unless it was asked already. */
   #ask() {
     const { here, actions, ply } = this.#own;
-    const bot = this.#part("analyst")?.value;
+    const [bot, other] = ["analyst", "other-analyst"].map((id) => this.#part(id)?.value);
     const isAsked = this.#isAsking && here && here.to_move !== 0;
-    const asked = isAsked ? `${bot} ${here.actions.join(" ")}` : "";
+    const asked = isAsked ? `${bot}/${other} ${here.actions.join(" ")}` : "";
     if (asked === this.#asked) return;
     this.#asked = asked;
+    this.#stopOther();
     if (!asked) return this.#bot.stop();
     const played = actions.length ? undefined : this.#record.positions[ply + 1]?.action;
     this.#bot.ask({ game: this.#record.game, moves: here.actions, bot, played });
   }
 
+  #askOther() {
+    const bot = this.#part("other-analyst").value;
+    if (!bot || !this.#bot.over || this.#otherQuestion) return;
+    this.#otherQuestion = { game: this.#record.game, moves: this.#own.here.actions, bot };
+    this.#other.ask(this.#otherQuestion);
+  }
+
+  #stopOther() {
+    this.#otherQuestion = null;
+    this.#other.stop();
+  }
+
   // The display.
 
-  /** What is known, in a sentence. */
-  #describe() {
-    const { bot, place, info, over, text } = this.#bot;
+  /** What a bot has said, in a sentence. */
+  #describe({ bot, place, info, over, text }) {
     const { here } = this.#own;
     if (here?.to_move === 0 && here.legal_moves.length) return gettext("A roll comes next.");
     if (here?.to_move === 0) return gettext("The game is over in this position.");
@@ -294,14 +318,14 @@ export class Study {
     this.#fill(this.#part("study-table"), key, candidates.length ? [table] : []);
   }
 
-  /** The lines that the bot expects, the best first, with its win rates: a button for each move, which shows
+  /** The lines that a bot expects, the best first, with its win rates: a button for each move, which shows
    * the position after it. */
-  async #drawLines() {
-    const lines = this.#bot.lines.map((line) => line.slice(0, LINE)).filter(({ length }) => length);
+  async #drawLines(bot, element) {
+    const lines = bot.lines.map((line) => line.slice(0, LINE)).filter(({ length }) => length);
     const [before, asked] = [this.#own.actions, this.#asked];
     const found = await Promise.all(lines.map((line) => this.#own.load([...before, ...line]).catch(() => null)));
     if (asked !== this.#asked) return;
-    const rates = new Map((this.#bot.info?.actions ?? []).map(([action, , rate]) => [action, rate]));
+    const rates = new Map((bot.info?.actions ?? []).map(([action, , rate]) => [action, rate]));
     const items = lines.flatMap((line, place) => {
       const positions = found[place]?.positions.slice(before.length);
       if (!positions) return [];
@@ -309,7 +333,7 @@ export class Study {
       const label = rate === undefined ? [] : [html("span", { class: "muted" }, percent(rate)), " "];
       return [() => html("li", {}, ...label, ...positions.map((position, at) => this.#lineButton(position, [...before, ...line.slice(0, at + 1)])))];
     });
-    this.#fill(this.#part("study-line"), lines.join("/"), items);
+    this.#fill(element, lines.join("/"), items);
   }
 
   #lineButton(position, moves) {

@@ -17,6 +17,7 @@ from babel.messages.jslexer import tokenize
 from playout import games
 from playout.protocol.messages import OfferKind, TimeControl
 from playout.server.core.match import Match, Terms
+from playout.server.web.pages import organize
 from playout.server.web.texts import (
     ENGLISH,
     LANGUAGES,
@@ -194,6 +195,14 @@ def is_code(before: list[str]) -> bool:
         return True
     code = " ".join(before)
     return "className =" in code or bool(CODE.search(code))
+
+
+def test_each_field_of_a_tournament_has_a_label_in_words() -> None:
+    tables, entrant = organize.form_fields()
+    fields = [each for _, some in tables for each in some] + [*entrant]
+    labels = [title for title, _ in tables if title] + [each.label for each in fields]
+    assert set(labels) <= LINES
+    assert not [each for each in labels if "_" in each or each[0].islower()]
 
 
 def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
