@@ -26,7 +26,7 @@ from playout.bridges.comply.trial import ComplyTerms, Finding
 from playout.games import Position
 from playout.players.core.player import Limit, Player, PlayResult, Report, Resigned
 from support import scale
-from support.commands import finish, invoke, start
+from support.commands import finish, invoke, run, start
 from support.copying_popen import CopyingPopen
 from support.waiting import wait_until
 
@@ -407,8 +407,36 @@ def test_a_player_of_a_game_with_chance_moves_only_at_its_turns(
     assert (turns, capsys.readouterr().out.count("passed: ")) == ({1, 2}, 3)
 
 
+ENDS = """
+import os, sys
+from playout import Player
+if sys.argv[2] == "nim":
+    sys.exit("no key")
+class Exits(Player):
+    def __init__(self, game):
+        sys.exit(3)
+    def choose(self, position, limit):
+        ...
+class Ends(Player):
+    def choose(self, position, limit):
+        os._exit(0)
+"""
+
+
+def test_a_player_that_ends_the_process_fails(tmp_path: Path) -> None:
+    """Also at its import, and in `__init__`."""
+    (tmp_path / "ends.py").write_text(ENDS)
+    for game, player, expected, told in (
+        ("nim", "ends:Ends", 2, "cannot be loaded: it ends the program by sys.exit('no key')"),
+        ("tic_tac_toe", "ends:Exits", 1, "it ends the program by sys.exit(3)"),
+        ("tic_tac_toe", "ends:Ends", 1, "FAILED: it ended the process, with exit code 0"),
+    ):
+        code, output = run("playout-bridge", "comply", game, player, "--player", cwd=tmp_path)
+        assert (code, told in output) == (expected, True), output
+
+
 def test_a_player_by_name() -> None:
-    code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "random", "--player")
+    code, output = run("playout-bridge", "comply", "tic_tac_toe", "random", "--player")
     assert (code, output.count("passed: ")) == (0, 3)
     code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "radnom", "--player")
     assert (code, "did you mean 'random'" in output) == (2, True)

@@ -122,7 +122,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningSe
     folder: Path = tmp_path_factory.mktemp(MARK)
     url = f"sqlite:///{folder}/playout.db"
     stored = store(url)
-    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+    bot = f"Eve=engine(file={SECRET}/engines.toml,name=a)"
+    options = ("--database", url, "--http", "127.0.0.1:0", "--bot", bot, "--bots", "1")
+    with running_server(*options) as server:
         yield server, stored
 
 

@@ -229,6 +229,14 @@ def test_forged_matches_are_refused(reporter: ReportingAccount, stored: StoredTo
     assert reporter.report()["matches"] == 0
 
 
+def test_a_text_may_show_the_escape_of_a_zero(
+    reporter: ReportingAccount, stored: StoredTournament
+) -> None:
+    lines = list(lines_of(stored))[:1]
+    shown = changed(lines, lambda each: each["finished"].update(text=r"a\u0000"))
+    assert reporter.report(matches=shown)["matches"] == 1
+
+
 def test_a_tournament_with_other_pairs_is_refused_and_counts_nothing(
     host: RunningServer, reporter: ReportingAccount, stored: StoredTournament
 ) -> None:

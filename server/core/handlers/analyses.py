@@ -30,7 +30,7 @@ from playout.protocol.messages import (
     StopAnalysis,
 )
 from playout.protocol.names import skeleton
-from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import TournamentSpec, without_folders
 from playout.server.core.effects import EndAnalysis, StartAnalysis
 from playout.server.core.fair_shares import in_turns
 from playout.server.core.handlers.bots import names_of
@@ -153,7 +153,7 @@ class Analyses:
                 info=report.info,
                 lines=report.lines,
                 over=report.over,
-                text=report.error,
+                text=without_folders(report.error),
             )
             self._context.send_to(analysis.session, update)
         if analysis.reported_at is None:
@@ -387,7 +387,7 @@ class Proofs:
             text = f"the result of match {room.match.id} cannot be proven: {error}"
             self._context.log("{text}", {"text": text})
             if room.record.tournament:
-                notice = Notice(code="proof_failed", text=text)
+                notice = Notice(code="proof_failed", text=without_folders(text))
                 self._tournaments.notify(room.record.tournament, notice)
 
 
