@@ -412,12 +412,12 @@ import os, sys
 from playout import Player
 if sys.argv[2] == "nim":
     sys.exit("no key")
-class Exits(Player):
+class ExitsAtStart(Player):
     def __init__(self, game):
         sys.exit(3)
     def choose(self, position, limit):
         ...
-class Ends(Player):
+class EndsProcess(Player):
     def choose(self, position, limit):
         os._exit(0)
 """
@@ -427,9 +427,14 @@ def test_a_player_that_ends_the_process_fails(tmp_path: Path) -> None:
     """Also at its import, and in `__init__`."""
     (tmp_path / "ends.py").write_text(ENDS)
     for game, player, expected, told in (
-        ("nim", "ends:Ends", 2, "cannot be loaded: it ends the program by sys.exit('no key')"),
-        ("tic_tac_toe", "ends:Exits", 1, "it ends the program by sys.exit(3)"),
-        ("tic_tac_toe", "ends:Ends", 1, "FAILED: it ended the process, with exit code 0"),
+        (
+            "nim",
+            "ends:EndsProcess",
+            2,
+            "cannot be loaded: it ends the program by sys.exit('no key')",
+        ),
+        ("tic_tac_toe", "ends:ExitsAtStart", 1, "it ends the program by sys.exit(3)"),
+        ("tic_tac_toe", "ends:EndsProcess", 1, "FAILED: it ended the process, with exit code 0"),
     ):
         code, output = run("playout-bridge", "comply", game, player, "--player", cwd=tmp_path)
         assert (code, told in output) == (expected, True), output

@@ -18,5 +18,9 @@ def test_the_exit_of_other_code_is_an_error_and_that_of_ctrl_c_is_none() -> None
     told = r"it ends the program by sys.exit\('no key'\)"
     with pytest.raises(ValueError, match=told), interrupts.exit_as(ValueError):
         raise SystemExit("no key")
-    with pytest.raises(SystemExit), interrupts.exit_as(ValueError):
-        interrupts._raise_exit()
+    with (
+        pytest.raises(SystemExit),
+        interrupts.exit_as(ValueError),
+        interrupts.with_text("The rest is stored."),
+    ):
+        raise KeyboardInterrupt
