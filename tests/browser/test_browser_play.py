@@ -75,7 +75,7 @@ def player(chromium: Browser, site: BrowserSite) -> Iterator[tuple[BrowserUsers,
     people.leave()
 
 
-@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.timeout(3600 if scale.slow else 600)
 @pytest.mark.parametrize(("game", "window"), CLICKED)
 def test_a_whole_match_is_played_by_clicking(
     player: tuple[BrowserUsers, Page], site: BrowserSite, game: str, window: str
@@ -105,7 +105,7 @@ def test_a_whole_match_is_played_by_clicking(
     assert people.faults == []
 
 
-@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.timeout(3600 if scale.slow else 600)
 @pytest.mark.parametrize("game", BY_KEYBOARD)
 def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
     player: tuple[BrowserUsers, Page], site: BrowserSite, game: str
@@ -433,7 +433,7 @@ def drag_on(page: Page, draw: random.Random) -> int:
     return drags
 
 
-@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.timeout(3600 if scale.slow else 600)
 @pytest.mark.parametrize("seat", ["first", "second"] if scale.slow else ["second"])
 @pytest.mark.parametrize("game", DRAGGED)
 def test_a_whole_match_is_played_by_drags_on_a_phone(

@@ -38,7 +38,7 @@ LOOKS = {
 }
 
 
-@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.timeout(3600 if scale.slow else 600)
 @pytest.mark.parametrize("game", seen(games.names()) if scale.slow else KINDS)
 def test_a_match_is_played_by_what_a_screen_reader_says(
     people: BrowserUsers, site: BrowserSite, game: str

@@ -102,7 +102,7 @@ def play(
     return ended, state
 
 
-@pytest.mark.timeout(300 if not scale.slow else 7200)
+@pytest.mark.timeout(600 if not scale.slow else 7200)
 @pytest.mark.parametrize("name", GAMES)
 def test_a_match_is_played_stored_shown_and_exported_as_open_spiel_plays_it(
     site: RunningServer, two_bots: tuple[RawClient, RawClient], name: str, tmp_path: Path

@@ -57,7 +57,7 @@ def random_moves(game: Game, seed: int) -> Iterator[tuple[Any, int]]:
     yield state, -1
 
 
-@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.timeout(3600 if scale.slow else 600)
 def test_random_matches_are_those_of_the_board() -> None:
     game, board = games.load("original(board=chong)"), BOARDS["chong"]()
     rules = rules_named("original(board=chong)")

@@ -16,7 +16,7 @@ from support.original_boards import BOARDS, NATIVE
 MATCHES = scale.repetitions(500, short=4)
 
 
-@pytest.mark.timeout(3600 if scale.slow else 300)
+@pytest.mark.timeout(3600 if scale.slow else 600)
 @pytest.mark.parametrize("name", NATIVE)
 def test_random_matches_agree_at_every_ply(name: str) -> None:
     board, rules = BOARDS[name](), rules_named(name)
