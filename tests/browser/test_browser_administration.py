@@ -206,7 +206,7 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
     form.get_by_label("games").fill("nimm")
     expect(form.get_by_label("format")).to_have_value("ladder")
     form.get_by_label("format").select_option("swiss")
-    form.get_by_label("starts").fill("2026-01-02T03:04")
+    form.get_by_label("Time of the start").fill("2026-01-02T03:04")
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator("[data-path='games'] .error")).to_contain_text("nimm")
     expect(page.locator("[data-path='entrants'] > .error")).to_contain_text("two or more entrants")
@@ -239,7 +239,7 @@ def test_a_teacher_runs_a_tournament_without_a_terminal(
         {"name": "monday.toml", "mimeType": "text/plain", "buffer": text.encode()}
     )
     expect(form.get_by_label("name").first).to_have_value("Monday")
-    expect(form.get_by_label("starts")).to_have_value("2026-01-02T03:04")
+    expect(form.get_by_label("Time of the start")).to_have_value("2026-01-02T03:04")
     page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_url("**/tournaments/*")
 
