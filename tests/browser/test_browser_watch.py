@@ -360,6 +360,34 @@ def test_the_page_of_a_tournament_changes_without_being_asked(
         expect(tables).to_contain_text("2 matches")
 
 
+def test_the_page_of_a_tournament_shows_its_end_after_older_responses(
+    people: BrowserUsers, site: BrowserSite, tokens: dict[str, str]
+) -> None:
+    with RawClient(*where(site)) as zoe:
+        zoe.hello("Zoe", token=tokens["Zoe"])
+        tournament = zoe.ask("create_tournament", spec=SPEC)["tournament"]
+        page = people.come()
+        page.clock.install()
+        page.goto(f"/tournaments/{tournament}")
+        expect(page.locator("[data-over='no']")).to_be_visible()
+        older = page.request.get(f"/tournaments/{tournament}?part=progress").body()
+        fetched: list[str] = []
+
+        def answer(route: Route) -> None:
+            fetched.append(route.request.url)
+            route.fulfill(body=older, content_type="text/html")
+
+        page.route("**part=progress*", answer, times=3)  # as if the server kept it for long
+        zoe.ask("end_tournament", tournament=tournament)
+
+        def is_over() -> int:
+            page.clock.fast_forward(1000)
+            return page.locator("[data-over='yes']").count()
+
+        wait_until(is_over)
+        assert len(fetched) == 3
+
+
 BOARD = "mnk(m=7,n=7,k=7)"
 MOVES = (24, 0, 23, 1, 22, 2, 16, 3, 9, 4, 46, 12)
 

@@ -1,6 +1,10 @@
 // A section of a page whose HTML the server renders again: the page's address with `?part=`.
 
 const TIMEOUT_MS = 10_000;
+/** The server keeps a section for up to ten times the time that it took: what is fetched after news may be
+ * older. It is fetched again after thrice the last wait, as long as no more than this has passed. */
+const AGAIN_MS = 180_000;
+const LEAST_WAIT_MS = 1000;
 
 /** Replaces what has changed in the element with the id `name`, when it is told to. */
 export class RefreshedSection {
@@ -8,7 +12,8 @@ export class RefreshedSection {
   #onShown;
   #timer = null;
   #dueMs = Infinity;
-  #lastMs = 0;
+  #waitMs = 0;
+  #untilMs = 0;
   #shown = null;
 
   /** `onShown` is called after a change. */
@@ -21,10 +26,15 @@ export class RefreshedSection {
     });
   }
 
-  /** Fetch the section in so many milliseconds at the latest, and not only before. */
+  /** Fetch the section in so many milliseconds at the latest, and some times afterwards. */
   refreshIn(milliseconds) {
+    this.#waitMs = Math.max(milliseconds, LEAST_WAIT_MS);
+    this.#untilMs = performance.now() + milliseconds + AGAIN_MS;
+    this.#schedule(milliseconds);
+  }
+
+  #schedule(milliseconds) {
     const dueMs = performance.now() + milliseconds;
-    this.#lastMs = Math.max(this.#lastMs, dueMs);
     if (dueMs >= this.#dueMs) return;
     clearTimeout(this.#timer);
     this.#dueMs = dueMs;
@@ -34,8 +44,8 @@ export class RefreshedSection {
   async #refresh() {
     if (document.hidden) return; // such a page makes no requests
     this.#dueMs = Infinity;
-    const leftMs = this.#lastMs - performance.now();
-    if (leftMs > 0) this.refreshIn(leftMs);
+    this.#waitMs *= 3;
+    if (performance.now() + this.#waitMs <= this.#untilMs) this.#schedule(this.#waitMs);
     try {
       const address = new URL(location);
       address.searchParams.set("part", this.#name);

@@ -7,10 +7,8 @@ import { ServerConnection } from "./server_connection.js";
 import { TournamentNews } from "./tournament_news.js";
 import { showStaff } from "./tournament_staff.js";
 
-/** The waits after an event: the server makes a page, and reads results, once a second at most. */
+/** The first waits after an event: the server makes a page, and reads results, once a second at most. */
 const SOON_MS = 1100, LATER_MS = 4000;
-/** Then the last results of even a large tournament are on the page. */
-const LAST_MS = 12_000;
 
 const { tournament } = document.querySelector("[data-tournament]").dataset;
 
@@ -27,11 +25,7 @@ function receive(event) {
   boards.receive(event);
 }
 
-function refresh(isOver) {
+function refresh() {
   progress.refreshIn(SOON_MS);
-  progress.refreshIn(LATER_MS);
   tables.refreshIn(LATER_MS);
-  if (!isOver) return;
-  progress.refreshIn(LAST_MS);
-  tables.refreshIn(LAST_MS);
 }

@@ -3,7 +3,7 @@
 /** How often a tournament is asked for that is played by another server, which tells nothing. */
 const POLL_MS = 5000;
 
-/** Pass all events of `connection` to `receive`. `onChange(isOver)` is called when the pages of the
+/** Pass all events of `connection` to `receive`. `onChange()` is called when the pages of the
  * tournament have changed. */
 export class TournamentNews {
   #connection;
@@ -20,7 +20,7 @@ export class TournamentNews {
   receive(event) {
     if (event.type === "welcome") this.#watch();
     const isNews = event.type === "fixture" || event.type === "tournament";
-    if (isNews && event.tournament === this.#tournament) this.#onChange(event.over ?? false);
+    if (isNews && event.tournament === this.#tournament) this.#onChange();
   }
 
   #watch() {
@@ -33,6 +33,6 @@ export class TournamentNews {
   #poll() {
     const isOver = document.querySelector('[data-over="yes"]') !== null;
     if (isOver && !document.hidden) clearInterval(this.#polling);
-    this.#onChange(false);
+    this.#onChange();
   }
 }
