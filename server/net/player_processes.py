@@ -255,7 +255,7 @@ class Analysts:
         """Have an order worked on; its last report follows in any case."""
         order = effect.order
         niceness = ANALYST_NICENESS if isinstance(order, AnalysisOrder) else PROVER_NICENESS
-        idle = (each for each in self._processes if each.order is None)
+        idle = (each for each in self._processes if each.order is None and not each.is_killed)
         analyst = next((each for each in idle if each.niceness == niceness), None)
         if analyst is None:
             try:
@@ -300,6 +300,8 @@ class _Analyst:
         self.niceness = niceness
         #: The order that it works on; None while it is idle.
         self.order: Work | None = None
+        #: Whether it was killed: until its exit is known, it may still report, but takes no order.
+        self.is_killed = False
         self._reactor = reactor
         self._reported = reported
         self._has_exited = exited
@@ -342,7 +344,7 @@ class _Analyst:
         if self.order is None:
             return
         if self.child.is_stopped:
-            self.child.send(signal.SIGKILL)
+            self._kill()
         else:
             self._check_timer = self._reactor.callLater(_CHECK_S, self._check)
 
@@ -350,7 +352,11 @@ class _Analyst:
         if self._kill_timer and self._kill_timer.active():
             self._kill_timer.cancel()
         if seconds is not None:
-            self._kill_timer = self._reactor.callLater(seconds, self.child.send, signal.SIGKILL)
+            self._kill_timer = self._reactor.callLater(seconds, self._kill)
+
+    def _kill(self) -> None:
+        self.is_killed = True
+        self.child.send(signal.SIGKILL)
 
 
 class PuzzleSearches:

@@ -133,6 +133,19 @@ def test_a_player_that_cannot_be_stopped_is_ended() -> None:
         assert client.hear_until("analysis_update")["info"]
 
 
+def test_a_process_that_was_killed_as_idle_gets_no_analysis() -> None:
+    """Its exit is known later than that it is killed."""
+    at_once = {"playout.server.net.player_processes.IDLE_S": 0.0}
+    with (
+        running_server(*BOTS, changed=at_once) as server,
+        RawClient(server.host, server.port) as client,
+    ):
+        client.hello()
+        for _ in range(4):
+            analyse(client, 4, 0, 8, 1, game="tic_tac_toe")
+            assert "text" not in client.hear_until("analysis_update", over=True)
+
+
 def test_no_process_outlives_a_server_that_is_killed() -> None:
     with running_server(*BOTS) as server, RawClient(server.host, server.port) as client:
         client.hello()
