@@ -408,17 +408,15 @@ def _tenths(elo: float) -> float:
     return round(elo, 1)
 
 
-#: The greatest change by a result, in Elo; a rating with few results changes faster.
-_CHANGE, _FIRST_CHANGE = 16.0, 64.0
-
-
 class EloRatings:
     """Elo ratings that change with each result, such as those of puzzles and of their solvers.
 
-    Before the first result, a rating is AVERAGE.
+    Before the first result, a rating is AVERAGE. The first result changes it by at most
+    `first_change` Elo; the maximum falls with each result, to `change`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first_change: float = 64.0, change: float = 16.0) -> None:
+        self._first_change, self._change = first_change, change
         self._ratings: dict[Hashable, float] = {}
         self._results: dict[Hashable, int] = {}
 
@@ -435,6 +433,6 @@ class EloRatings:
         difference = self.rating(one) - self.rating(other)
         beyond = score - 1 / (1 + 10 ** (-difference / 400))
         for each, gained in ((one, beyond), (other, -beyond)):
-            change = max(_CHANGE, _FIRST_CHANGE / (1 + self.results(each)))
+            change = max(self._change, self._first_change / (1 + self.results(each)))
             self._ratings[each] = self.rating(each) + change * gained
             self._results[each] = self.results(each) + 1

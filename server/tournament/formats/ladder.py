@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.ratings.bradley_terry import AVERAGE
+from playout.ratings.leaderboard import EloRatings
 from playout.ratings.pairing import Contender, Meeting, meeting, next_pair
 from playout.ratings.pairs import CountRange, Key, Pair, PairScore, PairScores
 from playout.server.tournament.format import Format, encounter, left_out, swapped
 
 #: Number of rounds that are known at the same time, so that cores are not idle at the end of one.
 AHEAD = 2
-#: The factor of the Elo update after a pair, and the rating difference for odds of 10 to 1.
-_GAIN, _SCALE = 40.0, 400.0
+#: The maximum change of a rating after a pair, in Elo.
+_CHANGE = 40.0
 
 
 class LadderFormat(Format):
@@ -76,7 +76,7 @@ class _KnownRounds:
 
     def __init__(self, entrants: int) -> None:
         self.rounds: list[list[Pair]] = []
-        self._ratings = [AVERAGE] * entrants
+        self._ratings = EloRatings(_CHANGE, _CHANGE)
         #: For each entrant, the number of the last meeting before which it was free, and that of
         #: its first moves less its second ones.
         self._since, self._first_moves = [0] * entrants, [0] * entrants
@@ -101,17 +101,13 @@ class _KnownRounds:
             if score is None:
                 self._gone |= set(pair.entrants) & set(withdrawn)
             else:
-                first, second = pair.entrants
-                ahead = self._ratings[first] - self._ratings[second]
-                gain = _GAIN * (score.total / 2 - 1 / (1 + 10 ** (-ahead / _SCALE)))
-                self._ratings[first] += gain
-                self._ratings[second] -= gain
+                self._ratings.add(*pair.entrants, score.total / 2)
         return True
 
     def pair_off(self, present: Sequence[int], games: tuple[str, ...]) -> list[Pair]:
         """Pair the next round, and return its pairs."""
         contenders = [
-            Contender(one, str(one), self._ratings[one], self._since[one])
+            Contender(one, str(one), self._ratings.rating(one), self._since[one])
             for one in present
             if one not in self._gone
         ]
