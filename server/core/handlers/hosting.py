@@ -183,12 +183,16 @@ class Hosting:
         account = self._context.accounts.like(entrant.name)
         return account is not None and account.id.startswith(_ENTRANT)
 
+    def starts_at(self, tournament: TournamentState) -> float:
+        """Return the time before which no match of a tournament begins, on the clock of `now`."""
+        return tournament.spec.starts_at - self._context.epoch
+
     def start(self, tournament: TournamentState, now: float) -> None:
         """Start the organizer of a stored tournament, if it needs one and has none."""
         players = self.players
         is_needed = any(each.player in players for each in tournament.spec.entrants)
         is_over = tournament.over or self._context.closing or not self._context.policy.bots
-        is_later = tournament.spec.starts_at - self._context.epoch > now
+        is_later = self.starts_at(tournament) > now
         if is_over or is_later or not (is_needed and tournament.hosted):
             return
         organizer = self._organizers.setdefault(tournament.id, _Organizer())

@@ -532,8 +532,7 @@ class Tournaments:
         elif tournament.is_decided:
             if not self._unmeasured.get(tournament.id):
                 self._end(tournament, now)
-        elif self._starts_later(tournament, now):
-            at = tournament.spec.starts_at - self._context.epoch
+        elif (at := self._hosting.starts_at(tournament)) > now:
             self._start_timer.set(min(at, self._start_timer.due_at))
         elif not self._context.closing:
             self._hand_over_seats(tournament, now)
@@ -613,11 +612,10 @@ class Tournaments:
     def _next_hosted(self, now: float) -> TournamentState | None:
         """Return the tournament that may begin a match among those that share the cores."""
         hosted = self._hosted()
-        ready = [each for each in hosted if not (each.paused or self._starts_later(each, now))]
+        ready = [
+            each for each in hosted if not each.paused and self._hosting.starts_at(each) <= now
+        ]
         return self._shares.next(hosted, ready, now)
-
-    def _starts_later(self, tournament: TournamentState, now: float) -> bool:
-        return tournament.spec.starts_at - self._context.epoch > now
 
     def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
         """Do a step of the search for an opening; end the tournament if none exists."""
