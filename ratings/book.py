@@ -1,4 +1,4 @@
-"""The openings of a tournament: random moves that leave both sides a chance, or those of a file.
+"""Openings of tournaments and ladders: random moves that leave both sides a chance, or of a file.
 
 The folder `books` has near-even openings of each game with its default parameters, written by
 `playout-tournament openings`.
@@ -9,12 +9,17 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 
 from playout import games
 from playout.protocol.tournament_spec import Openings
-from playout.ratings.pairs import Opening
+from playout.ratings.pairs import Opening, OpeningError
+
+#: Of a ladder: the number of random moves, halved for a game without usable positions after them.
+_PLIES = 4
+#: The number of openings after which a new book is made, as a book keeps all its openings.
+_BOOK_SIZE = 200
 
 
 @functools.cache
@@ -78,3 +83,39 @@ class Book:
         while (opening := self.find(number)) is None:
             self.prepare()
         return opening
+
+
+class LadderOpenings:
+    """The openings of a ladder, random and without an end.
+
+    They are made when they are needed, a few milliseconds at a time.
+    """
+
+    def __init__(self, game: str, new_seed: Callable[[], int]) -> None:
+        """`new_seed` returns another seed each time."""
+        self._game = game
+        self._new_seed = new_seed
+        self._plies = _PLIES
+        self._renew()
+
+    def find(self) -> Opening | None:
+        """Return the next opening; None if it is not prepared yet."""
+        return self._book.find(self._number)
+
+    def used(self) -> None:
+        """Note that a pair has begun with the opening that `find` returns."""
+        self._number += 1
+        if self._number == _BOOK_SIZE:
+            self._renew()
+
+    def prepare(self) -> None:
+        """Do a step of the work for the next opening, a few milliseconds long."""
+        try:
+            self._book.prepare()
+        except OpeningError:  # all positions after this number of moves are decided
+            self._plies //= 2
+            self._renew()
+
+    def _renew(self) -> None:
+        self._book = Book(self._game, Openings(plies=self._plies), self._new_seed())
+        self._number = 0

@@ -24,7 +24,7 @@ from playout.protocol.messages import OfferedBot
 from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from playout.server.core.policy import Policy
-from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
+from playout.server.ladder.hours import LadderHours, LadderHoursError, parse_hours
 from playout.server.model.offered_bots import BadBot, parse_offered_bots
 from playout.server.tournament.competition_file import CompetitionFileError, read
 

@@ -12,7 +12,7 @@ from typing import Literal
 from playout.protocol.messages import OfferedBot
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.match import Terms
-from playout.server.ladder.pairing import LadderHours
+from playout.server.ladder.hours import LadderHours
 
 #: The push services of Chrome, Firefox, Safari and Edge.
 PUSH_SERVICES = (

@@ -79,7 +79,7 @@ from playout.sandbox.proxy import HostProxy
 from playout.server.core.handlers.push import is_of_service
 from playout.server.export import backgammon, jsonl, pgn, variations
 from playout.server.export import sgf as export_sgf
-from playout.server.ladder import pairing
+from playout.server.ladder import hours
 from playout.server.model.offered_bots import BadBot, parse_offered_bot
 from playout.server.net import webhooks
 from playout.server.organizer.local_server import ServerCertificate
@@ -723,7 +723,7 @@ def _(draw: Draw, folder: Path) -> None:
 @parser("hours of ladders")
 def _(draw: Draw, folder: Path) -> None:
     text = damaged(draw, ["18:00-22:00", "22:30-06:15", "00:00-24:00"], ["24", "60", ":", "-"])
-    refusable(lambda: pairing.parse_hours([text]), pairing.LadderHoursError)
+    refusable(lambda: hours.parse_hours([text]), hours.LadderHoursError)
 
 
 @parser("modules of Python in the folder of a bot")

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
 from playout.protocol.names import BadName, checked_version
+from playout.ratings.book import LadderOpenings
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.pairing import Meeting, meeting
 from playout.ratings.pairs import Opening
@@ -25,7 +26,6 @@ from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom,
 from playout.server.core.rate_limits import Quota
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.ladder.pairing import LadderOpenings
 from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import (
     LadderPlayer,

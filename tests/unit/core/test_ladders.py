@@ -37,7 +37,7 @@ from playout.server.core.handlers.ladders import (
     MOST_WITHOUT_RESULT,
     REENTER_S,
 )
-from playout.server.ladder.pairing import parse_hours
+from playout.server.ladder.hours import parse_hours
 from playout.server.model.records import LadderRating, MatchEnded, MatchStarted
 from support.hub_harness import EPOCH, HubHarness, administrator
 from support.ladders import GAME, LadderPlay

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
-from playout.server.ladder.pairing import LadderHours
+from playout.server.ladder.hours import LadderHours
 from playout.server.storage.queries import Reader
 from playout.server.web.api import Api
 from playout.server.web.http import Handler, HttpError, HttpRequest

@@ -1,18 +1,11 @@
-"""The hours in which ladders pair matches, and the openings of their pairs."""
+"""The hours of the day in which ladders pair matches, in UTC: `20:00-08:00`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
-
-from playout.protocol.tournament_spec import Openings
-from playout.ratings.book import Book
-from playout.ratings.pairs import Opening, OpeningError
-
-# The hours of the day in which ladders pair matches, in UTC: `20:00-08:00`.
-
 
 _MINUTE_S: Final = 60
 _DAY: Final = 24 * 60
@@ -79,45 +72,3 @@ def _parse_span(text: str) -> tuple[int, int]:
 
 def _spelled(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
-
-
-# Openings of the pairs on a ladder: an unlimited number of random, undecided positions.
-
-
-#: The number of random moves, halved for a game without usable positions after them.
-PLIES: Final = 4
-#: The number of openings after which a new book is made, as a book keeps all its openings.
-BOOK_SIZE: Final = 200
-
-
-class LadderOpenings:
-    """The openings of a ladder, made when they are needed, a few milliseconds at a time."""
-
-    def __init__(self, game: str, new_seed: Callable[[], int]) -> None:
-        """`new_seed` returns another seed each time."""
-        self._game = game
-        self._new_seed = new_seed
-        self._plies = PLIES
-        self._renew()
-
-    def find(self) -> Opening | None:
-        """Return the next opening; None if it is not prepared yet."""
-        return self._book.find(self._number)
-
-    def used(self) -> None:
-        """Note that a pair has begun with the opening that `find` returns."""
-        self._number += 1
-        if self._number == BOOK_SIZE:
-            self._renew()
-
-    def prepare(self) -> None:
-        """Do a step of the work for the next opening, a few milliseconds long."""
-        try:
-            self._book.prepare()
-        except OpeningError:  # all positions after this number of moves are decided
-            self._plies //= 2
-            self._renew()
-
-    def _renew(self) -> None:
-        self._book = Book(self._game, Openings(plies=self._plies), self._new_seed())
-        self._number = 0

@@ -1,10 +1,10 @@
-"""playout.server.ladder.pairing: the hours of the day in which matches are paired."""
+"""playout.server.ladder.hours: the hours of the day in which matches are paired."""
 
 from __future__ import annotations
 
 import pytest
 
-from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
+from playout.server.ladder.hours import LadderHours, LadderHoursError, parse_hours
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 #: A midnight in UTC.
