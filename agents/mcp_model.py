@@ -33,7 +33,7 @@ _INSTRUCTIONS = """\
 Asks for moves in board games. Call next_request, read the prompt, decide by yourself, and call
 answer, which returns the next request. Go on until "over" is true. Use no other program.
 """
-#: Seconds between two looks for a request, and for telling the clients that there is no other one.
+#: Seconds between two checks for a request, and at the end for telling clients that it is over.
 _LOOK_S, _FAREWELL_S = 0.05, 2.0
 #: Longest answer of a tool, in characters: prompts are never cut.
 _LONGEST = 2**20

@@ -1,6 +1,6 @@
 """The numbers of a position of draughts in Portable Draughts Notation (PDN 3.0), as `:H3:F40`.
 
-H is the number of plies in a row without a capture or a move of a man, F that of the first move.
+H is the number of plies since the last capture or move of a man, F the number of the first move.
 """
 
 from __future__ import annotations

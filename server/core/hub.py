@@ -71,7 +71,7 @@ class Hub:
         started_at: float = 0.0,
         version_of: Callable[[str], str] = lambda player: "",
     ) -> None:
-        """`software` names the server and its version; `version_of` returns that of a player.
+        """`software` is the name of the server with its version; `version_of` returns a player's.
 
         In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now, or a later
         one, so that new ids come after the stored ones.

@@ -179,9 +179,8 @@ def _attackers(name: str, ports: Ports, count: int) -> Iterator[Helper[_Opened]]
 def _attack(name: str, ports: Ports, count: int, pipe: Connection) -> None:
     """Open sockets after the word "open", and none after the next word; keep them to the end.
 
-    At least `count` are opened in any case, also on a machine that is too busy for it until then:
-    their number is reported again and again, as this process has the lowest priority, because such
-    peers are on other machines.
+    At least `count` are opened, if need be after that word, each time with a report of their
+    number. This process has the lowest priority, as such peers are on other machines.
     """
     os.nice(19)
     pipe.recv()

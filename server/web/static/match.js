@@ -547,7 +547,7 @@ class MatchPage {
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
     const data = response?.ok ? await response.json() : null;
-    const { last } = this.#record; // what came during the request was announced
+    const { last } = this.#record; // the moves up to it were announced
     if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
     this.#claimSeat();
     this.#browser.extend(this.#record.last);
