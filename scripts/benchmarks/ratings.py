@@ -1,10 +1,10 @@
 """Prediction of the next match by ratings that weigh all matches alike, or late ones more.
 
-On simulated histories of matches without ties, a joint fit is made again every 100 matches, once
-for each half-life: the number of later matches that halve the weight of a match. *Elo* is rated
-after each match, and *true* knows the ratings that the results are drawn from. Before a match, both
-of its players drift by a normal step. The numbers are the mean of -ln of the probability of the
-result: less is better.
+On simulated histories of matches without ties, a joint fit is made again after every 10 matches of
+a player, once for each half-life: the number of a player's later matches that halve the weight of a
+match. *Elo* is rated after each match, and *true* knows the ratings that the results are drawn
+from. Before a match, both of its players drift by a normal step. The numbers are the mean of -ln of
+the probability of the result: less is better.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from playout.ratings.leaderboard import EloRatings
 from testbed.bench import Bench, Column, ResultTable
 
 STEPS = (0.0, 3.0, 10.0)
-HALF_LIVES = (4000, 1500, 500)
-PLAYERS, DEVIATION, REFIT = 40, 200.0, 100
+HALF_LIVES = (200, 75, 25)
+DEVIATION, REFIT = 200.0, 10
 
 COLUMNS = (
     Column("step", "step in Elo"),
@@ -44,23 +44,21 @@ class _Match(NamedTuple):
 
 def run(bench: Bench) -> list[ResultTable]:
     """Return a row for each step, with a column for each way to rate."""
-    matches, seeds = bench.pick(4000, 600), bench.pick(3, 1)
+    players, matches = bench.pick(200, 40), bench.pick(100_000, 600)
     table = ResultTable("Mean of -ln of the probability of the result", COLUMNS)
     for step in bench.track(STEPS, lambda each: f"step {each:g}"):
-        losses = defaultdict[str, list[float]](list)
-        for seed in range(seeds):
-            _predict(_history(step, seed, matches), losses)
+        losses = _losses(_history(step, players, matches), players)
         means = {key: statistics.fmean(values) for key, values in losses.items()}
         table.add(None, step=f"{step:g}", **means)
     return [table]
 
 
-def _history(step: float, seed: int, matches: int) -> list[_Match]:
-    rng = np.random.default_rng(seed)
-    ratings = rng.normal(0, DEVIATION, PLAYERS)
+def _history(step: float, players: int, matches: int) -> list[_Match]:
+    rng = np.random.default_rng(0)
+    ratings = rng.normal(0, DEVIATION, players)
     found = []
     for _ in range(matches):
-        first, second = (int(each) for each in rng.choice(PLAYERS, 2, replace=False))
+        first, second = (int(each) for each in rng.choice(players, 2, replace=False))
         ratings[first] += rng.normal(0, step)
         ratings[second] += rng.normal(0, step)
         chance = _expected(ratings[first] - ratings[second])
@@ -68,16 +66,18 @@ def _history(step: float, seed: int, matches: int) -> list[_Match]:
     return found
 
 
-def _predict(history: list[_Match], losses: dict[str, list[float]]) -> None:
-    """Add the losses of each way at the last three quarters of the matches."""
+def _losses(history: list[_Match], players: int) -> dict[str, list[float]]:
+    """Return the losses of each way at the last three quarters of the matches."""
+    losses = defaultdict[str, list[float]](list)
     elo, fits = EloRatings(), dict[str, Ratings]()
-    first_predicted = len(history) // 4
+    results = {"alike": _Results(players, math.inf)}
+    results |= {str(each): _Results(players, each * players / 2) for each in HALF_LIVES}
+    first_predicted, refit = len(history) // 4, REFIT * players // 2
     for number, match in enumerate(history):
         first, second = match.first, match.second
         if number >= first_predicted:
-            if not fits or number % REFIT == 0:
-                fits = {"alike": _fit(history[:number], math.inf)}
-                fits |= {str(each): _fit(history[:number], each) for each in HALF_LIVES}
+            if not fits or number % refit == 0:
+                fits = {name: each.fit() for name, each in results.items()}
             for name, fit in fits.items():
                 chance = _expected(fit.elo[first] - fit.elo[second] + fit.first_move)
                 losses[name].append(_loss(chance, match.won))
@@ -85,14 +85,32 @@ def _predict(history: list[_Match], losses: dict[str, list[float]]) -> None:
             losses["elo"].append(_loss(chance, match.won))
             losses["true"].append(_loss(match.chance, match.won))
         elo.add(first, second, float(match.won))
+        for each in results.values():
+            each.add(match)
+    return losses
 
 
-def _fit(history: list[_Match], half_life: float) -> Ratings:
-    counts: dict[tuple[int, int], list[float]] = {}
-    for number, match in enumerate(history):
-        results = counts.setdefault((match.first, match.second), [0.0, 0.0, 0.0])
-        results[0 if match.won else 2] += 0.5 ** ((len(history) - number) / half_life)
-    return rate(PLAYERS, {pair: (won, tied, lost) for pair, (won, tied, lost) in counts.items()})
+class _Results:
+    """The weights of the results of each two players, of which later ones count more."""
+
+    def __init__(self, players: int, half_life: float) -> None:
+        """`half_life`: the number of later matches that halve the weight of a match."""
+        #: The weights of what the first player of a pair has won and lost, in units of `_unit`.
+        self._weights = np.zeros((2, players, players))
+        self._unit, self._decay = 1.0, 0.5 ** (1 / half_life)
+
+    def add(self, match: _Match) -> None:
+        self._unit *= self._decay
+        self._weights[0 if match.won else 1, match.first, match.second] += 1 / self._unit
+        if self._unit < 1e-9:
+            self._weights *= self._unit
+            self._unit = 1.0
+
+    def fit(self) -> Ratings:
+        won, lost = self._weights * self._unit
+        pairs = zip(*np.nonzero(won + lost), strict=True)
+        counts = {(int(i), int(j)): (float(won[i, j]), 0.0, float(lost[i, j])) for i, j in pairs}
+        return rate(len(won), counts)
 
 
 def _expected(difference: float) -> float:

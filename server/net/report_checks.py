@@ -79,6 +79,6 @@ def checked(reader: Reader, order: CheckReport) -> CheckedReport:
             count += len(found)
         else:
             games = reader.games_of(to)
-            records += read_whole(request.whole, to, request.at, games)
+            records += read_whole(request.whole, to, request.at, games, order.now)
             over = True
     return CheckedReport(order.check, to, count, over, tuple(records))

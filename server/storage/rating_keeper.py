@@ -12,7 +12,7 @@ import itertools
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ from playout.server.storage.schema import (
     matches,
     rating_points,
 )
-from playout.server.tournament.ledger import UNREADABLE, Ledger
+from playout.server.tournament.ledger import UNREADABLE, Ledger, StoredGame, digest_of
 
 #: Number of points in the history of matches that were stored together, such as imported ones: one
 #: after each of this number of equal shares.
@@ -245,6 +245,8 @@ class _Verdicts:
         self._reader = reader
         self._over: dict[str, TournamentVerdict | None] = {}
         self._running: dict[str, TournamentVerdict | None] = {}
+        #: The tournament in which an account has first reported a match, by `_identity`.
+        self._reported: dict[tuple[str | None, ...], str] = {}
 
     def forget_running(self) -> None:
         """Forget tournaments that are not over, so that they are read again."""
@@ -267,8 +269,26 @@ class _Verdicts:
             self._running[tournament] = TournamentVerdict(set(), {})
             return
         versions = {each.name: each.version for each in ledger.spec.entrants}
+        counted, its = ledger.counted_matches, stored[1]
+        if its and its[0].started.reporter:
+            first = {
+                each.started.match: self._reported.setdefault(
+                    _identity(each, ledger, versions), tournament
+                )
+                for each in its
+            }
+            counted = {match for match in counted if first[match] == tournament}
         found = self._over if ledger.over else self._running
-        found[tournament] = TournamentVerdict(ledger.counted_matches, versions)
+        found[tournament] = TournamentVerdict(counted, versions)
+
+
+def _identity(
+    game: StoredGame, ledger: Ledger, versions: Mapping[str, str]
+) -> tuple[str | None, ...]:
+    """Return what is equal for reports of a match by an account: players, versions and moves."""
+    started = game.started
+    digest = digest_of(ledger.fixtures[started.match], game.actions)
+    return started.reporter, *(versions.get(each) for each in started.players), digest
 
 
 def _points(board: Leaderboard, noted: dict[PlayerVersion, int]) -> list[Record]:

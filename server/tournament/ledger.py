@@ -240,7 +240,7 @@ class Ledger:
         matches. A pair that is played again may have the same moves.
         """
         before = self.fixtures[ended.match]
-        key, digest = key_of(before), _digest(before, actions)
+        key, digest = key_of(before), digest_of(before, actions)
         first = self.fixtures[self._played.get(digest, ended.match)]
         fixture = structs.replace(
             before,
@@ -544,7 +544,7 @@ def key_of(fixture: Fixture) -> Key:
     return fixture.round, fixture.board, fixture.number
 
 
-def _digest(fixture: Fixture, actions: Iterable[int]) -> str:
+def digest_of(fixture: Fixture, actions: Iterable[int]) -> str:
     """Return a digest that is equal for matches of the same game, players and moves."""
     parts = (fixture.game, *fixture.players, *map(str, actions))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

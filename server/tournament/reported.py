@@ -3,7 +3,8 @@
 Nobody can prove that reported matches were played. So they are checked as imported matches are, by
 the rules, and rated apart: see `playout.ratings.leaderboard`. Their players are names without an
 account. Ids follow from the reporter and from the ids elsewhere, so that a report changes nothing
-when it comes again, and never a match of the server.
+when it comes again, and never a match of the server. Matches that the account has reported in
+another tournament are shown, and not rated again: see `playout.server.storage.rating_keeper`.
 """
 
 from __future__ import annotations
@@ -165,17 +166,25 @@ def _here(stored: StoredMatch, match: str, tournament: str, account: str) -> Sto
     return StoredMatch(started=started, moves=moves, ended=ended)
 
 
-def read_whole(text: str, to: str, at: float, games: Sequence[StoredGame]) -> list[Record]:
+def read_whole(
+    text: str, to: str, at: float, games: Sequence[StoredGame], now: float
+) -> list[Record]:
     """Return the records of a tournament with these matches, checked. Raises BadReport."""
     try:
         whole = _decode_tournament(_unpacked(text))
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadReport(f"the tournament cannot be read: {error}") from error
+    if not games:  # nothing else shows who has reported it
+        raise BadReport("the tournament has no matches: report these first")
+    if not at <= whole.ended_at <= now + AHEAD_S:
+        raise BadReport("the tournament: expected an end after its start, and not in the future")
     created = TournamentCreated(tournament=to, name=whole.spec.name, spec=dumps(whole.spec), at=at)
     ended = TournamentEnded(tournament=to, at=whole.ended_at)
     try:
         for _ in spec_validation.check(whole.spec):
             pass
+        if whole.spec.starts_at > whole.ended_at:
+            raise BadReport("the tournament: expected a planned start before its end")
         most = formats.load(whole.spec).pair_count().most
         if most is not None and most > MOST_PAIRS:
             raise BadReport(f"a reported tournament has at most {MOST_PAIRS:,} pairs")
@@ -197,6 +206,8 @@ def _check_pairs(ledger: Ledger) -> None:
     """Check that the matches are those of the tournament's pairs. Raises BadReport."""
     if not all(0 <= each < len(ledger.spec.entrants) for each in ledger.withdrawn):
         raise BadReport("expected the numbers of entrants that have withdrawn")
+    if len(set(ledger.withdrawn)) < len(ledger.withdrawn):
+        raise BadReport("expected each entrant that has withdrawn once")
     names = [each.name for each in ledger.spec.entrants]
     pairs = {pair.key: pair for pair in ledger.pairs}
     seen = set()

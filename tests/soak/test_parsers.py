@@ -87,6 +87,7 @@ from playout.server.organizer.spec_file import SpecFileError
 from playout.server.server_command import main as playout_server
 from playout.server.tournament import competition_file, opening_file, reported, spec_parser
 from playout.server.tournament.competition_file import CompetitionFileError
+from playout.server.tournament.ledger import StoredGame
 from playout.server.web import texts
 from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse
 from playout.server.web.http_server import LOCAL, LimitedSite
@@ -479,7 +480,9 @@ def _(draw: Draw, folder: Path) -> None:
     whole = reported.ReportedTournament(spec=fixtures.spec(), withdrawn=(), ended_at=1.0)
     said = damaged(draw, [msgspec.json.encode(whole).decode()], ['"rounds"', "1e400", "[]"])
     packed = reported.packed(encoded(draw, said))
-    refusable(lambda: reported.read_whole(packed, "t2", 0.0, []), reported.BadReport)
+    (one, *_) = PLAYED["gomoku"]
+    games = [StoredGame(msgspec.structs.replace(one.started, fixture="1.1.1.1.1"), one.ended, ())]
+    refusable(lambda: reported.read_whole(packed, "t2", 0.0, games, 1.0), reported.BadReport)
 
 
 @parser("imported matches of backgammon")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from playout.protocol.tournament_spec import dumps
+from playout.ratings.leaderboard import over_games
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, Record, TournamentCreated, TournamentEnded
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.rating_keeper import RatingKeeper
+from playout.server.storage.results import MatchFilter
 from support.kept_ratings import keep_ratings
 from support.match_records import GAME, match_records
 from support.scale import repetitions
@@ -125,6 +127,61 @@ def test_complete_pairs_of_a_running_tournament_count(database: Database, reader
     database.save([TournamentEnded(tournament="t", at=3.0)])
     keep_ratings(database, keeper)
     assert reader.leaderboard(GAME).matches == 2
+
+
+def reported_cup(reporter: str, tournament: str, pairs: Iterable[int]) -> list[Record]:
+    """Return the records of a tournament of Ann and Bob that an account has reported.
+
+    Equal numbers of pairs are of equal matches.
+    """
+    cup = dumps(spec_of(name="cup", rounds=9))
+    records: list[Record] = []
+    for number in pairs:
+        for leg, names in ((1, ("Ann", "Bob")), (2, ("Bob", "Ann"))):
+            fields = {"fixture": f"{number}.1.1.{leg}.1", "tournament": tournament}
+            terms = {"accounts": (None, None), "rated": False, "reporter": f"id of {reporter}"}
+            match = f"{tournament}-{number}-{leg}"
+            for each in match_records(10 * number + leg, *names, **fields, **terms):
+                records.append(structs.replace(each, match=match))  # type: ignore[type-var]
+    created = TournamentCreated(tournament=tournament, name="cup", spec=cup, at=0.5)
+    return [*records, created, TournamentEnded(tournament=tournament, at=99.0)]
+
+
+def test_matches_that_an_account_reports_again_in_another_tournament_count_once(
+    database: Database, reader: Reader
+) -> None:
+    keeper = RatingKeeper(reader)
+    database.save(reported_cup("Ann", "first", (1, 2)))
+    keep_ratings(database, keeper)
+    board = reader.reported_leaderboard(GAME, "Ann")
+    assert board.matches == 4
+    for tournament, pairs in (("again", (1, 2)), ("subset", (2,))):
+        database.save(reported_cup("Ann", tournament, pairs))
+        keep_ratings(database, keeper)
+        assert reader.reported_leaderboard(GAME, "Ann") == board
+    keep_ratings(database)
+    assert reader.reported_leaderboard(GAME, "Ann") == board, "nor after a restart"
+    database.save(reported_cup("Ann", "more", (2, 3)))
+    database.save(reported_cup("Bob", "copied", (1,)))
+    keep_ratings(database, keeper)
+    assert reader.reported_leaderboard(GAME, "Ann").matches == 6, "the new pair counts"
+    assert reader.reported_leaderboard(GAME, "Bob").matches == 2, "on a list of its own"
+
+
+def test_reported_matches_of_own_bots_and_in_the_names_of_others_count_on_no_other_list(
+    database: Database, reader: Reader
+) -> None:
+    database.save([*match_records(1, "Ann", "Bob"), *match_records(2, "Bob", "Ann")])
+    keep_ratings(database)
+    board, known = reader.leaderboard(GAME), reader.player("Bob")
+    database.save(reported_cup("Ann", "own", range(1, 9)))
+    keep_ratings(database)
+    assert reader.leaderboard(GAME) == board
+    assert reader.over_games() == over_games([board])
+    assert reader.player("Bob") == known
+    assert reader.matches(MatchFilter(player="Bob")).total == 2
+    assert reader.reported_leaderboard(GAME, "Ann").matches == 16
+    assert reader.reported_leaderboard(GAME, "Bob").matches == 0
 
 
 def test_an_import_of_many_matches_gives_players_a_history(
