@@ -100,7 +100,7 @@ class ActiveMatch(MatchByRules):
     over: bool = False
     #: Whether its player has asked to abort it.
     aborting: bool = False
-    #: Whether it is the first one of its game that was assigned: its player may compile on its clock.
+    #: Whether it is the first assigned match of its game: its player may compile on the clock.
     is_first: bool = False
 
     @property
