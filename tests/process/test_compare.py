@@ -96,7 +96,7 @@ class FailingPlayer(Lowest):
         raise RuntimeError("out of ideas")
 
 
-class ExitingPlayer(Lowest):
+class QuittingPlayer(Lowest):
     """Ends the program at its first move."""
 
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
@@ -132,10 +132,10 @@ def test_a_worker_that_is_ended_is_reported_with_its_thing() -> None:
 
 def test_the_players_of_a_pair_that_failed_are_named() -> None:
     code, output = compare(
-        f"{__name__}:ExitingPlayer", "random", "--game", "connect_four", "--pairs", "1"
+        f"{__name__}:QuittingPlayer", "random", "--game", "connect_four", "--pairs", "1"
     )
     assert code == 1
-    assert "ExitingPlayer against random: a worker process failed" in output
+    assert "QuittingPlayer against random: a worker process failed" in output
     assert "it ends the program by sys.exit('no key')" in output
     assert "Traceback" not in output
 
