@@ -55,12 +55,12 @@ def imported(module: str) -> ModuleType:
 def tool_server(instructions: str, *owners: object, most: int = MOST) -> Any:
     """Return a server (`MCPServer`) whose tools are the public coroutines of some objects.
 
+    Raises ClickException without the package `mcp`.
+
     Their docstrings and the descriptions of their parameters are for the agent. An AgentError is
     the result of a tool that failed. Answers are `shortened` to `most` characters.
     """
-    from mcp.server.mcpserver import MCPServer
-
-    server: MCPServer[Any] = MCPServer(
+    server = imported("mcp.server.mcpserver").MCPServer(
         "playout", instructions=instructions, version=version("playout"), log_level="WARNING"
     )
     for owner in owners:

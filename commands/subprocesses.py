@@ -172,7 +172,7 @@ def decoded(line: bytes, kind: type[T] | UnionType) -> T:
     """Return the message of a line. Raises ValueError, with the line in the text."""
     try:
         message: T = msgspec.json.decode(line, type=kind)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         text = line[:_SHOWN].decode(errors="replace").rstrip()
         raise ValueError(f"a line is no message ({error}): {text!r}") from error
     return message

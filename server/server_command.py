@@ -165,7 +165,7 @@ def _given_accounts() -> tuple[GivenAccount, ...]:
     """Return the accounts in the first line of standard input, which is a list of them as JSON."""
     try:
         return _decode_accounts(sys.stdin.buffer.readline())
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise click.BadParameter(f"standard input has no list of accounts: {error}") from error
 
 

@@ -100,6 +100,13 @@ class ActiveMatch(MatchByRules):
     over: bool = False
     #: Whether its player has asked to abort it.
     aborting: bool = False
+    #: Whether it is the first assigned match of its game: its player may compile on the clock.
+    is_first: bool = False
+
+    @property
+    def excludes_others(self) -> bool:
+        """Whether no other match may be assigned until its player is ready again."""
+        return self.is_first or self.player.prepares
 
     @property
     def game(self) -> Game:

@@ -208,6 +208,10 @@ class Agent:
         #: Whether the server has sent all running matches on the current connection.
         self._caught_up = False
         self._match: ActiveMatch | None = None
+        #: Whether the server has been told to assign no other match.
+        self._is_full = False
+        #: The games of the matches so far.
+        self._begun: set[str] = set()
         self._missed_starts = 0
         #: Events of the next match that arrived before the player had finished this one.
         self._later: list[Started | Update | Ended] = []
@@ -364,7 +368,7 @@ class Agent:
             match.over = True
             self._driver.advance(match)
         if self._request.joins and not self._last_on_ladder:
-            if self._match and self._match.player.prepares:
+            if self._match and self._match.excludes_others:
                 self._set_room(0)
             else:
                 self._send_request()
@@ -381,7 +385,7 @@ class Agent:
         """Continue when the player is ready for another match."""
         match, self._match = self._match, None
         assert match
-        if match.player.prepares and self._caught_up and not self._later:
+        if self._is_full and self._caught_up and not self._later:
             self._set_room(1)
         self._next()
 
@@ -417,6 +421,7 @@ class Agent:
             # No match begins: its clock would run while the player is made, and functions compiled.
             self._connection.send(structs.replace(request, id=_PREPARE, matches=0))
         else:
+            self._is_full = False
             self._connection.send(structs.replace(request, id=_PLAY))
 
     def _prepare_for(self, played: Sequence[str]) -> None:
@@ -444,6 +449,7 @@ class Agent:
         request = self._request.request
         is_last = self._last_on_ladder or (matches and self._exit_code is not None)
         if isinstance(request, Join | EnterLadder) and not is_last:
+            self._is_full = not matches
             self._connection.send(structs.replace(request, id=_ROOM, matches=matches))
 
     def _leave_ladder(self) -> None:
@@ -505,11 +511,16 @@ class Agent:
             self._driver.send_resignation(event.match)
             return None
         match = self._match = ActiveMatch(
-            started=event, latest=event, position=position, player=player
+            started=event,
+            latest=event,
+            position=position,
+            player=player,
+            is_first=self._request.joins and event.game not in self._begun,
         )
         if self.counts.played + 1 == self._request.matches:
             self._leave_ladder()
-        if player.prepares:
+        self._begun.add(event.game)
+        if match.excludes_others:
             self._set_room(0)
         opponent = event.players[2 - match.seat]
         self._driver.notify(match, player.started, match.seat, opponent, position)

@@ -46,6 +46,9 @@ _SHORT_S = 0.02
 _LONGEST_ERROR = 64
 #: Seconds that a player may think after the end of its match, and of its time for the move.
 GRACE_S = 10.0
+#: The same for the first match of a game that was assigned: a player that compiles its code in its
+#: first move and is ended before it has done so would begin again in each process.
+FIRST_GRACE_S = 60.0
 #: Seconds after the end of a player's clocks in which its code must let the event loop run.
 STALL_S = 10.0
 
@@ -108,7 +111,8 @@ class MatchDriver:
         self._allow_stall(sum(match.left_s) + STALL_S)
         if match.over and match.doing in THINKING and self._grace is None:
             overtime_s = max(0.0, self._due_at - self._reactor.seconds())
-            self._grace = self._reactor.callLater(overtime_s + GRACE_S, self._stuck)
+            grace_s = FIRST_GRACE_S if match.is_first else GRACE_S
+            self._grace = self._reactor.callLater(overtime_s + grace_s, self._stuck)
         match match.step:
             case Step.CHOOSE:
                 self._choose(match)

@@ -257,7 +257,7 @@ class Webhook:
             told = {kind: known.get(kind, now) for kind in self._source.kinds}
             if not is_known:
                 write_atomically(self._file, msgspec.json.encode(told))
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, ValueError) as error:
             raise WebhooksUnavailable(f"{self._file} cannot be used: {error}") from error
         return told
 

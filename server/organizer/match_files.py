@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
-from msgspec import DecodeError, Struct, json
+from msgspec import Struct, json
 
 from playout.protocol.messages import Fixture
 from playout.server.export import writer
@@ -115,5 +115,5 @@ def _ids(content: bytes) -> Iterable[bytes]:
     for line in content.splitlines():
         try:
             yield json.decode(line, type=_Line).match.encode()
-        except DecodeError:
+        except (ValueError, RecursionError):
             continue

@@ -175,7 +175,7 @@ def read_whole(
     """Return the records of a tournament with these matches, checked. Raises BadReport."""
     try:
         whole = _decode_tournament(_unpacked(text))
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadReport(f"the tournament cannot be read: {error}") from error
     if not games:  # nothing else shows who has reported it
         raise BadReport("the tournament has no matches: report these first")

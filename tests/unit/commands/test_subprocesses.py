@@ -16,7 +16,7 @@ import pytest
 
 from playout.bots import bot_file
 from playout.bots.bot_file import BotFileError
-from playout.commands.subprocesses import script_fault
+from playout.commands.subprocesses import decoded, script_fault
 from playout.games import SpecError
 from playout.players.engines.config import EngineConfig
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
@@ -77,6 +77,13 @@ def test_a_program_ends_without_a_word_if_its_parent_is_killed_before_the_order(
         code = end.code
     assert (code or 0) == 0
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("line", [b"no JSON\n", b'"\xe8"\n', b"[" * 5000])
+def test_a_line_that_is_no_message_is_shown(line: bytes) -> None:
+    with pytest.raises(ValueError, match="a line is no message") as caught:
+        decoded(line, dict)
+    assert len(str(caught.value)) < 500
 
 
 def test_no_program_reads_an_order_in_another_way() -> None:

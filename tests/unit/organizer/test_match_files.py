@@ -74,6 +74,15 @@ def test_a_file_with_other_content_is_continued(paths: tuple[Path, Path]) -> Non
     assert paths[1].read_text() == 'no JSON\n{"match": "m1"}\n{"other": 1}'
 
 
+@pytest.mark.parametrize("line", [b'{"match": "m\xe8"}', b'{"other": ' + b"[" * 5000])
+def test_a_file_with_lines_that_are_no_text_is_continued(
+    paths: tuple[Path, Path], line: bytes
+) -> None:
+    paths[1].write_bytes(line)
+    files(paths, "m1").match_ended(fixture("m1"))
+    assert paths[1].read_bytes().startswith(line + b"\n{")
+
+
 def test_a_failed_write_is_reported_once_and_repeated(tmp_path: Path) -> None:
     path, said = tmp_path / "folder" / "o.jsonl", list[str]()
     path.parent.mkdir()

@@ -1203,8 +1203,18 @@ def test_entry_is_requested_once_on_each_connection() -> None:
     tournament.connect()
     tournament.start()
     tournament.resumed()
-    assert tournament.sent(Join, Seek) == [Join(id="play")], "in the middle of a match, too"
+    assert tournament.sent(Join, Seek) == [_BUSY], "in the middle of its first match"
     tournament.end()
+    tournament.think()
+    assert tournament.sent(Join, Seek) == [_FREE]
+    tournament.start(match="n")
+    tournament.think()
+    tournament.disconnect()
+    tournament.connect()
+    tournament.start(match="n")
+    tournament.resumed()
+    assert tournament.sent(Join, Seek) == [Join(id="play")], "in the middle of another match"
+    tournament.end(match="n")
     assert not tournament.sent(Join, Seek)
 
 
@@ -1235,6 +1245,37 @@ def test_a_tournament_assigns_no_match_to_a_player_that_prepares() -> None:
         harness.think()
         assert harness.sent(Join) == [_FREE]
     assert harness.player.calls == [("prepare", 0)] * 2
+
+
+def test_a_player_that_compiles_in_its_first_move_gets_no_other_match_meanwhile(
+    tournament: TournamentHarness,
+) -> None:
+    tournament.start(clock=ClockState(0.2, 0))
+    assert tournament.sent(Join) == [_BUSY]
+    tournament.end()
+    tournament.reactor.advance(GRACE_S + 1)
+    assert not tournament.codes, "it may go on, and need not begin again in another process"
+    assert not tournament.sent(Join)
+    tournament.think()
+    assert tournament.sent(Join) == [_FREE]
+    tournament.start(match="n")
+    tournament.end(match="n")
+    tournament.reactor.advance(GRACE_S + 1)
+    assert tournament.codes == [1], "only in the first match of a game"
+
+
+def test_a_match_that_came_before_the_player_was_full_frees_it(
+    tournament: TournamentHarness,
+) -> None:
+    tournament.start()
+    tournament.end()
+    tournament.start(match="n")
+    tournament.sent()
+    tournament.think()
+    assert not tournament.sent(Join), "it plays the match that came"
+    tournament.think()
+    tournament.end(match="n")
+    assert tournament.sent(Join) == [_FREE]
 
 
 def test_a_player_prepares_before_it_seeks_again_and_not_after_its_last_match() -> None:
@@ -1323,6 +1364,7 @@ def test_a_ladder_is_left_when_the_last_match_begins(ladder: AgentHarness) -> No
 
 def test_a_ladder_is_entered_again_on_the_next_connection(ladder: AgentHarness) -> None:
     ladder.start(seat=2)
+    ladder.sent()
     ladder.disconnect()
     ladder.connect()
     ladder.start(seat=2)
@@ -1351,6 +1393,7 @@ def test_ctrl_c_leaves_a_ladder_after_the_match_and_again_resigns_it(ladder: Age
 def test_a_match_that_began_when_the_ladder_was_left_is_played(ladder: AgentHarness) -> None:
     """The present match ends, and the next one begins, before the server hears of the end."""
     ladder.start(seat=2)
+    ladder.sent()
     ladder.agent.interrupt()
     ladder.end(winner=2)
     assert not ladder.codes

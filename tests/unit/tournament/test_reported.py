@@ -104,6 +104,11 @@ def test_a_tournament_that_was_over_before_its_planned_start_is_refused() -> Non
         reported.read_whole(whole(spec=planned), "here", START, GAMES, NOW)
 
 
+def test_a_tournament_in_another_encoding_is_refused() -> None:
+    with pytest.raises(BadReport, match="cannot be read"):
+        reported.read_whole(packed(b'{"\xe8": 1}'), "here", START, GAMES, NOW)
+
+
 def test_an_entrant_withdraws_once() -> None:
     with pytest.raises(BadReport, match="once"):
         reported.read_whole(whole(withdrawn=[2, 2]), "here", START, GAMES, NOW)
