@@ -131,7 +131,7 @@ class ConnectionEvents:
         self._numbers = itertools.count(1)
 
     def add(self, told: TellDisconnection) -> None:
-        """Add a disconnection."""
+        """Keep a disconnection, which is told soon."""
         data = Disconnection(
             name=told.name, guest=told.guest, matches=told.matches, ended_at=told.at
         )
