@@ -638,9 +638,11 @@ def push(
     """
     journal = Journal(_sources(folder, homes).home)
     test = journal.chosen(number)
-    if test.state == "open" or journal.lacks_matches(test):
-        why = "has no verdict yet" if test.state == "open" else "has no matches any more"
-        raise click.UsageError(f"test {test.number} {why}: see playout-lab list")
+    if journal.lacks_matches(test):
+        raise click.UsageError(f"the matches of test {test.number} were removed")
+    if test.state in ("open", "undecided"):
+        text = f"test {test.number} has no verdict yet: with a larger --pairs it is continued"
+        raise click.UsageError(text)
     report(None, server, account, journal.database(test), rated=rated)
 
 

@@ -204,6 +204,18 @@ class CallWhenIdle(Struct, frozen=True, gc=False):
     """Call `show` when nothing else is to be done, and repeat it while `has_pending_moves`."""
 
 
+class TellDisconnection(Struct, frozen=True, gc=False):
+    """Tell other programs that a player was disconnected during its `matches`, given by their ids.
+
+    `at` is the time in seconds since 1970; a guest has no account.
+    """
+
+    at: float
+    name: str
+    guest: bool
+    matches: tuple[str, ...]
+
+
 class Log(Struct, frozen=True, gc=False):
     """Write a line to the operator's log; `text` is a format of `fields`."""
 
@@ -234,6 +246,7 @@ Effect = (
     | PushNotice
     | CheckPassword
     | CheckReport
+    | TellDisconnection
     | SendServerState
     | WakeAt
     | CallWhenIdle

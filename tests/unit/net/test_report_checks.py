@@ -42,12 +42,13 @@ class DirectReactor:
 def test_a_report_of_a_game_that_is_being_compiled_is_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lines = list(lines_of(stored_tournament(tournament())))[:1]
+    matches = changed(lines, lambda each: each.update(game="nim(chips=77)"))  # not loaded before
+
     def check(name: str) -> None:
         raise NotReady(name, lambda: f"{name} is being compiled")
 
     monkeypatch.setattr(games, "_checks", [check])
-    lines = list(lines_of(stored_tournament(tournament())))[:1]
-    matches = changed(lines, lambda each: each.update(game="nim(chips=77)"))  # not loaded before
     url = f"sqlite:///{tmp_path}/playout.db"
     with contextlib.closing(Database(url)) as database:
         database.migrate()
