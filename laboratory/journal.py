@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import click
 import msgspec
 from msgspec import structs
 
@@ -25,7 +26,7 @@ from playout.server.tournament.report.values import Estimate
 from playout.server.tournament.report.words import elo
 
 #: The name of the database of a test, and of the file that stands for removed matches.
-MATCHES, _REMOVED = "matches.db", "removed"
+_MATCHES, _REMOVED = "matches.db", "removed"
 
 
 class VersionTest(msgspec.Struct, frozen=True):
@@ -87,6 +88,19 @@ class Journal:
     def __iter__(self) -> Iterator[VersionTest]:
         return iter(self._trials().values())
 
+    def chosen(self, number: int | None) -> VersionTest:
+        """Return the test of a number, or the last one. Raises UsageError."""
+        known = self._trials()
+        if not known:
+            raise click.UsageError("there is no test yet: playout-lab test")
+        if number is not None and number not in known:
+            raise click.UsageError(f"there is no test {number}: see playout-lab list")
+        return known[max(known) if number is None else number]
+
+    def database(self, trial: VersionTest) -> str:
+        """Return the URL of the database with the matches of a test."""
+        return f"sqlite:///{(self.place(trial) / _MATCHES).absolute()}"
+
     def place(self, trial: VersionTest) -> Path:
         """Return the folder of a test."""
         return self._place(trial.number)
@@ -97,10 +111,10 @@ class Journal:
     def remove_matches(self, number: int) -> None:
         """Remove the matches of a test, which cannot go on then. Its verdict stays."""
         place = self._place(number)
-        if (place / MATCHES).exists():
+        if (place / _MATCHES).exists():
             (place / _REMOVED).touch()  # first: no pair is played again
-            shutil.rmtree((place / MATCHES).with_suffix(".logs"), ignore_errors=True)
-            for each in place.glob(f"{MATCHES}*"):
+            shutil.rmtree((place / _MATCHES).with_suffix(".logs"), ignore_errors=True)
+            for each in place.glob(f"{_MATCHES}*"):
                 each.unlink(missing_ok=True)
 
     def lacks_matches(self, trial: VersionTest) -> bool:

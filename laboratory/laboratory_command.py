@@ -59,6 +59,7 @@ from playout.players import Limit
 from playout.players.client.templates import lab_toml
 from playout.protocol.tournament_spec import Betting
 from playout.server.cli.server_options import http_address
+from playout.server.organizer.commands.push import report, report_options
 from playout.server.organizer.local_server import USUAL_HTTP
 from playout.server.tournament.competition_file import BOT_PROTOCOLS
 from playout.server.tournament.ledger import Ledger
@@ -614,6 +615,35 @@ def list_(folder: Path, homes: Path | None, *, as_json: bool) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@main.command()
+@click.argument("number", type=int, required=False)
+@_folder_option
+@_homes_option
+@report_options
+def push(
+    number: int | None,
+    folder: Path,
+    homes: Path | None,
+    server: ServerAddress,
+    account: AccountChoice,
+    *,
+    rated: bool,
+) -> None:
+    """Report the matches of test NUMBER, or of the last one, to a server, as your account.
+
+    The test must have a verdict. The server shows and rates them as those of playout-tournament
+    push.
+    """
+    journal = Journal(_sources(folder, homes).home)
+    test = journal.chosen(number)
+    if journal.lacks_matches(test):
+        raise click.UsageError(f"the matches of test {test.number} were removed")
+    if test.state in ("open", "undecided"):
+        text = f"test {test.number} has no verdict yet: with a larger --pairs it is continued"
+        raise click.UsageError(text)
+    report(None, server, account, journal.database(test), rated=rated)
 
 
 @main.command()

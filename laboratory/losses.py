@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from playout.commands.options import registered
 from playout.commands.text import counted
 from playout.games import IllegalAction, SpecError
-from playout.laboratory.journal import MATCHES, Journal, VersionTest
+from playout.laboratory.journal import Journal, VersionTest
 from playout.players.analyst.costly_moves import MOST_SEARCHED, Loss, instructive
 from playout.protocol.messages import Reason
 from playout.server.export.replay import Contradiction, replay
@@ -72,11 +72,11 @@ def stored_losses(
     `number` is the number of the test, by default the last one. `register` is called with each game
     before it is loaded. Raises UsageError.
     """
-    test = _chosen(journal, number)
+    test = journal.chosen(number)
     name = _named(test, version)
     if journal.lacks_matches(test):
         raise click.UsageError("the matches of this test were removed")
-    url = f"sqlite:///{(journal.place(test) / MATCHES).absolute()}"
+    url = journal.database(test)
     try:
         with contextlib.closing(Database(url, only_read=True)) as stored:
             lost = lost_matches(stored.matches(player=name, read_analysis=None), name)
@@ -89,16 +89,6 @@ def stored_losses(
     except Contradiction as error:
         raise click.UsageError(str(error)) from error
     return VersionLosses(test.number, name, reasons(lost), shortest)
-
-
-def _chosen(journal: Journal, number: int | None) -> VersionTest:
-    """Return the test of a number, or the last one. Raises UsageError."""
-    known = {each.number: each for each in journal}
-    if not known:
-        raise click.UsageError("there is no test yet: playout-lab test")
-    if number is not None and number not in known:
-        raise click.UsageError(f"there is no test {number}: see playout-lab list")
-    return known[max(known) if number is None else number]
 
 
 def _named(test: VersionTest, version: str | None) -> str:

@@ -21,7 +21,7 @@ from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.commands.text import counted
 from playout.laboratory.builds import Build, Builds, MachineError
-from playout.laboratory.journal import MATCHES, Journal, VersionTest
+from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.messages import Fixture
@@ -305,7 +305,8 @@ class Laboratory:
         spec = spec_file.valid(values, self._folder)
         if rounds:
             test = next(each for each in self.journal if each.number == trial.of)
-            with contextlib.closing(Database(self._database(test), only_read=True)) as stored:
+            database = Database(self.journal.database(test), only_read=True)
+            with contextlib.closing(database) as stored:
                 ledger = stored_ledger(stored_tournament(stored, None))
             fresh, few = unused(spec.openings, ledger.spec, ledger.pairs)
             spec = replace(spec, openings=fresh)
@@ -340,7 +341,7 @@ class Laboratory:
         specification. With a `cluster`, its workers play. Raises NotPlayed if it is interrupted or
         fails, ClickException if no worker can play.
         """
-        database = self._database(trial)
+        database = self.journal.database(trial)
         prepare_database(database)
         with contextlib.closing(Database(database)) as stored:
             tournament = None
@@ -383,11 +384,8 @@ class Laboratory:
 
     def take_back(self, trial: VersionTest, matches: Collection[str], text: str) -> None:
         """Take back the results of matches, so that their pairs are played again."""
-        with contextlib.closing(Database(self._database(trial))) as stored:
+        with contextlib.closing(Database(self.journal.database(trial))) as stored:
             stored.take_back(matches, text)
-
-    def _database(self, trial: VersionTest) -> str:
-        return f"sqlite:///{(self.journal.place(trial) / MATCHES).absolute()}"
 
     def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""

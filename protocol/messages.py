@@ -798,7 +798,7 @@ class ReportMatches(Request, frozen=True, kw_only=True):
     some of its matches, the first of which has the number `first`: JSON Lines as `playout-server
     export` writes them, compressed by zlib, in Base64. When all are reported, `whole` has the
     tournament: a `ReportedTournament` as JSON, likewise. With neither, the answer says how many
-    matches are reported.
+    matches are reported. `rated` is for administrators: the matches count as those of the server.
     """
 
     sent_by: ClassVar = SESSIONS
@@ -808,6 +808,7 @@ class ReportMatches(Request, frozen=True, kw_only=True):
     first: Count = 0
     matches: Annotated[str, Meta(max_length=60_000)] = ""
     whole: Annotated[str, Meta(max_length=60_000)] = ""
+    rated: bool = False
 
 
 class Adjudicate(Request, frozen=True, kw_only=True):

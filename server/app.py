@@ -51,6 +51,7 @@ from playout.server.core.effects import (
     StartAnalysis,
     StartBot,
     StartOrganizer,
+    TellDisconnection,
 )
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
@@ -78,7 +79,7 @@ from playout.server.net.site_processes import (
     laboratory_process,
 )
 from playout.server.net.tcp import TcpConnectionFactory
-from playout.server.net.webhooks import DatabaseEvents, Webhook
+from playout.server.net.webhooks import ConnectionEvents, DatabaseEvents, Webhook
 from playout.server.runtime import process
 from playout.server.runtime.game_compilation import GameCompiler, all_are_compiled, in_order
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
@@ -337,9 +338,11 @@ class _Server:
             push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.webhooks and self._storage:
+            disconnections = ConnectionEvents()
+            carriers[TellDisconnection] = disconnections.add
             for url in settings.webhook:
-                events = DatabaseEvents(settings.database)
-                Webhook(reactor(), settings.webhooks, url, events, self._clock)
+                for events in (DatabaseEvents(settings.database), disconnections):
+                    Webhook(reactor(), settings.webhooks, url, events, self._clock)
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)

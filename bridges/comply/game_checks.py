@@ -34,6 +34,8 @@ _CHECK_S = 120.0
 _LOOKS = 12
 #: Most characters of the name of a move, and of a game's title.
 _LONGEST_NAME = 100
+#: The largest number that all programs read exactly from JSON.
+_LARGEST = 2**53
 #: Most characters of a position that is shown.
 _SHOWN = 3000
 
@@ -68,6 +70,13 @@ Check = Callable[[RandomMatches], Iterator[RulesFault]]
 
 def _play(game: Game, count: int, seed: int, played: RandomMatches) -> Iterator[RulesFault]:
     """Play the matches, and yield the faults that prevent it."""
+    for name in ("num_actions", "max_plies"):
+        if type(bound := getattr(game, name, None)) is not int or bound < 1:
+            yield RulesFault(f"{name} is a whole number above 0, not {bound!r}")
+            return
+    if game.winner(first := game.initial_state()):
+        yield RulesFault("the match is over before its first move", first)
+        return
     chance = random.Random(seed)
     for _ in range(count):
         states, moves = [game.initial_state()], list[int]()
@@ -103,6 +112,8 @@ def _states(played: RandomMatches) -> Iterator[RulesFault]:
         state = here[0]
         if not isinstance(state, tuple) or not all(type(each) is int for each in state):
             yield RulesFault("a state is a tuple of int, not of other types: it is compared", *here)
+        elif not all(-_LARGEST <= each <= _LARGEST for each in state):
+            yield RulesFault("the numbers of a state are within ±2^53, as JSON needs them", *here)
         elif state[0] == 0 and not (game.has_chance and state[1] == 0):
             text = "nature moves, as the first number of a state is 0"
             why = "the game is over" if game.has_chance else "has_chance is not set"
@@ -210,6 +221,9 @@ def _views(played: RandomMatches) -> Iterator[RulesFault]:
         if len(view.cells) != cells:
             size = f"{view.rows} rows and {view.columns} columns"
             yield RulesFault(f"the view has {len(view.cells)} cells in {size}", *here)
+        elif odd := set(view.cells) - {0, 1, 2, 3}:
+            text = "a cell is 0, the player that owns its piece, or 3"
+            yield RulesFault(f"{text}; not {sorted(odd)[0]}", *here)
         elif tuple(view.clicks) != legal:
             text = "clicks has the cells of each legal action, in the order of legal_actions"
             yield RulesFault(f"{text}: {len(view.clicks)} of {len(legal)} actions", *here)

@@ -95,6 +95,9 @@ class SearchTask:
     opening: Opening
     terms: BookTerms
 
+    def __str__(self) -> str:
+        return f"opening {self.number}, searched by {self.terms.player}"
+
 
 def candidates(game: Game, terms: BookTerms) -> Iterator[Opening]:
     """Yield openings to search; no two positions after them are images of each other."""

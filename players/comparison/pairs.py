@@ -67,6 +67,9 @@ class PairTask:
     seed: int | None = None
     evaluation: str = files.SHIPPED
 
+    def __str__(self) -> str:
+        return " against ".join(self.players)
+
 
 class Score(msgspec.Struct, frozen=True):
     """The results of the first player: shares from 0 to 1 and Elo, with 95 % intervals.

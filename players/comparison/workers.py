@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from playout.players.core.player import PlayerError
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -22,7 +24,7 @@ R = TypeVar("R")
 class WorkerFailure(NamedTuple):
     """The answer of a worker whose function raised an exception."""
 
-    trace: str
+    text: str
 
 
 def run_on_cores(
@@ -31,7 +33,8 @@ def run_on_cores(
     """Yield each thing with the result of `function(thing)`, in the order of completion.
 
     Each worker process runs on its own `cores` cores. A thing is taken when a worker is free for
-    it. The workers end with this iterator, also after Ctrl-C. Raises ClickException if one fails.
+    it. The workers end with this iterator, also after Ctrl-C. Raises ClickException if one fails,
+    with the text of its thing.
     """
     todo = iter(things)
     with contextlib.ExitStack() as stack:
@@ -44,7 +47,8 @@ def run_on_cores(
         while busy:
             ready = wait(list(busy))
             for pipe in [pipe for pipe in busy if pipe in ready]:
-                thing, result = busy.pop(pipe), _answer(pipe)
+                thing = busy.pop(pipe)
+                result = _answer(pipe, thing)
                 for following in itertools.islice(todo, 1):
                     pipe.send(following)
                     busy[pipe] = following
@@ -65,18 +69,23 @@ def _work(function: Callable[[T], R], cores: set[int], pipe: Connection) -> None
             thing: T = pipe.recv()
             try:
                 answer: R | WorkerFailure = function(thing)
-            except Exception:  # the parent process reports it
+            except PlayerError as error:
+                answer = WorkerFailure(str(error))
+            except BaseException:  # the parent process reports it
                 answer = WorkerFailure(traceback.format_exc())
             pipe.send(answer)
 
 
-def _answer(pipe: Connection) -> Any:
+def _answer(pipe: Connection, thing: object) -> Any:
     try:
         answer = pipe.recv()
-    except EOFError:
-        raise click.ClickException("a worker process ended before its work was done") from None
+    except (EOFError, ConnectionError):
+        raise click.ClickException(
+            f"{thing}: the process ended before its work was done; the code of a player may have "
+            "ended it (os._exit), or the system for want of memory"
+        ) from None
     if isinstance(answer, WorkerFailure):
-        raise click.ClickException(f"a worker process failed:\n{answer.trace}")
+        raise click.ClickException(f"{thing}: a worker process failed:\n{answer.text}")
     return answer
 
 

@@ -177,7 +177,8 @@ class CheckPassword(Struct, frozen=True, gc=False):
 class CheckReport(Struct, frozen=True, gc=False):
     """Check reported matches by the rules, which takes time; then call `report_checked`.
 
-    `account` is the id of the reporter, and `now` the time in seconds since 1970.
+    `account` is the id of the reporter, empty if the matches count as those of the server; `now` is
+    the time in seconds since 1970.
     """
 
     check: int
@@ -201,6 +202,18 @@ class WakeAt(Struct, frozen=True, gc=False):
 
 class CallWhenIdle(Struct, frozen=True, gc=False):
     """Call `show` when nothing else is to be done, and repeat it while `has_pending_moves`."""
+
+
+class TellDisconnection(Struct, frozen=True, gc=False):
+    """Tell other programs that a player was disconnected during its `matches`, given by their ids.
+
+    `at` is the time in seconds since 1970; a guest has no account.
+    """
+
+    at: float
+    name: str
+    guest: bool
+    matches: tuple[str, ...]
 
 
 class Log(Struct, frozen=True, gc=False):
@@ -233,6 +246,7 @@ Effect = (
     | PushNotice
     | CheckPassword
     | CheckReport
+    | TellDisconnection
     | SendServerState
     | WakeAt
     | CallWhenIdle

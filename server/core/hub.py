@@ -20,7 +20,7 @@ from playout.protocol.analyst import AnalysisReport
 from playout.protocol.messages import Closing, Code, Request, RequestId, Sender, TournamentDraft
 from playout.ratings.bradley_terry import Ratings
 from playout.server.core.context import FeatureEvent
-from playout.server.core.effects import Effect
+from playout.server.core.effects import Effect, TellDisconnection
 from playout.server.core.handlers.administration import Administration
 from playout.server.core.handlers.analyses import Analyses, Luck, Proofs, Puzzles
 from playout.server.core.handlers.bots import BotManager
@@ -124,6 +124,7 @@ class Hub:
                 feed.session_disconnected,
                 bots.session_disconnected,
                 analyses.session_disconnected,
+                self._tell_disconnection,
             ),
             SeatTaken: (bots.seat_taken,),
             BotAwaited: (bots.bot_awaited,),
@@ -399,6 +400,12 @@ class Hub:
         # A fault before it in this call may have ended the match.
         if room := self.rooms.get(event.match):
             room.failed(event, now)
+
+    def _tell_disconnection(self, event: SessionDisconnected, now: float) -> None:
+        session, context = event.session, self._context
+        if session.matches and not context.closing:
+            terms = session.name, session.account is None, tuple(session.matches)
+            context.do(TellDisconnection(now + context.epoch, *terms))
 
     def _stop_after_last_match(self, event: MatchOver, now: float) -> None:
         # Several matches may have ended in one call.

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from playout import games
 from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
+from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_controls
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.bots import BotManager
@@ -107,17 +108,24 @@ class Recovery:
                 room.restore(each.moves[each.started.opening :], now, grace_s)
                 self._tournaments.restore_match(room)
                 self._bots.restore(room, now)
-                self._abort_if_over(room, now)
+                self._abort_if_left(room, now)
         self._tournaments.start_due_matches(now)
         self._tournaments.start_organizers(now)
 
-    def _abort_if_over(self, room: MatchRoom, now: float) -> None:
-        """Abort a match whose tournament has ended, which is stored before its matches end."""
+    def _abort_if_left(self, room: MatchRoom, now: float) -> None:
+        """Abort a match whose tournament has ended, or has replaced one of its players.
+
+        That is stored before the ends of such matches.
+        """
         tournament = room.record.tournament
         if tournament is None or tournament in self._unrestored:
             return
         if not self._tournaments.is_running(tournament):
             room.abort("the tournament is over", now)
+        elif spec := self._tournaments.spec_of(tournament):
+            entrants = {skeleton(each.name) for each in spec.entrants}
+            if not entrants.issuperset(map(skeleton, room.record.players)):
+                room.abort("its entrant was replaced", now)
 
     def _room_of(self, stored: StoredMatch) -> MatchRoom:
         """The room of a stored match, with the sessions of its players, known or new.

@@ -40,6 +40,7 @@ from playout.server.core.effects import (
     StartOrganizer,
     Stopped,
     Store,
+    TellDisconnection,
     UpdateRatings,
     WakeAt,
 )
@@ -379,6 +380,9 @@ class Driver:
             case UpdateRatings():
                 if self._workers.update_ratings:
                     self._workers.update_ratings()
+            case TellDisconnection():
+                if tell := self._workers.carriers.get(TellDisconnection):
+                    tell(effect)
             case _:
                 self._workers.carriers[type(effect)](effect)
 

@@ -11,6 +11,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
+from playout.games import NotReady
 from playout.server.core.effects import CheckReport
 from playout.server.core.handlers.reports import CheckedReport
 from playout.server.model.records import Record
@@ -42,7 +43,7 @@ class ReportChecks:
         """Check a report after those before."""
 
         def failed(failure: Failure) -> CheckedReport:
-            if failure.check(BadReport):
+            if failure.check(BadReport, NotReady):
                 return CheckedReport(order.check, fault=str(failure.value))
             if not failure.check(SQLAlchemyError):
                 _log.failure("cannot check a report", failure)

@@ -3,7 +3,8 @@
 The requests follow Standard Webhooks 1.0 (standardwebhooks.com). The events are read where they are
 stored, and the folder has the place of the last one that each program took: so each event is
 delivered at least once, also after a restart, after the clock was set back or while a program does
-not answer. The folder has the secret of the signatures, too.
+not answer. Only the ends of connections are in memory. The folder has the secret of the signatures,
+too.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import contextlib
 import hashlib
 import hmac
 import http.client
+import itertools
 import os
 import secrets
 import time
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -33,6 +36,7 @@ from twisted.python.threadpool import ThreadPool
 from playout.commands.durable_files import write_atomically
 from playout.commands.text import beginning, plain, utc
 from playout.protocol.text_files import decoded
+from playout.server.core.effects import TellDisconnection
 from playout.server.storage import StorageError
 from playout.server.storage.engine import first_line
 from playout.server.storage.queries import Place, Reader
@@ -42,8 +46,8 @@ _PREFIX = "whsec_"
 _LOOK_S, _ANSWER_S = 1.0, 5.0
 #: The pauses after failures in seconds: the first one, doubled after each, up to the longest.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 600.0
-#: The number of events that are read at once.
-_EVENTS = 100
+#: The number of events that are read at once, and of disconnections that are kept.
+_EVENTS, _DISCONNECTIONS = 100, 1000
 
 #: The failures of the network, of the program and of the database; ValueError is for the address
 #: of a redirect.
@@ -105,6 +109,41 @@ class DatabaseEvents:
     def close(self) -> None:
         """Close the connection to the database."""
         self._reader.close()
+
+
+class Disconnection(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a player's connection during its `matches`, given by their ids."""
+
+    name: str
+    guest: bool
+    matches: tuple[str, ...]
+    ended_at: float
+
+
+class ConnectionEvents:
+    """The last disconnections of players during matches, in memory: a restart forgets them."""
+
+    kinds: Sequence[str] = ("connection",)
+    name = "connections"
+
+    def __init__(self) -> None:
+        self._ends = deque[EndEvent](maxlen=_DISCONNECTIONS)
+        self._numbers = itertools.count(1)
+
+    def add(self, told: TellDisconnection) -> None:
+        """Keep a disconnection, which is told soon."""
+        data = Disconnection(
+            name=told.name, guest=told.guest, matches=told.matches, ended_at=told.at
+        )
+        identity = f"{int(told.at * 1000):x}-{next(self._numbers):06}"
+        self._ends.append(EndEvent(told.at, identity, data))
+
+    def ended(self, kind: str, after: Place, limit: int) -> Iterable[EndEvent]:
+        """Return the first disconnections after a place."""
+        return sorted(each for each in tuple(self._ends) if each[:2] > after)[:limit]
+
+    def close(self) -> None:
+        """Do nothing: the disconnections are in memory."""
 
 
 class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):

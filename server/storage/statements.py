@@ -278,13 +278,15 @@ _END_TOURNAMENT = (
     .where(tournaments.c.id == _value("id"), tournaments.c.ended_at.is_(None))
     .values(ended_at=_value("ended_at"))
 )
-#: Mark the ratings of the games of a reported tournament as outdated: its matches count now.
+#: Mark the ratings of the games of a reported tournament as outdated: its matches, which no session
+#: has played here, count now.
 _RATE_REPORTED = (
     sa.update(leaderboards)
     .where(
         leaderboards.c.game.in_(
             sa.select(matches.c.game).where(
-                matches.c.tournament == _value("id"), matches.c.reporter.is_not(None)
+                matches.c.tournament == _value("id"),
+                matches.c.first_session == sa.literal_column("''", sa.Text),
             )
         )
     )

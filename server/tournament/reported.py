@@ -5,6 +5,9 @@ the rules, and rated apart: see `playout.ratings.leaderboard`. Their players are
 account. Ids follow from the reporter and from the ids elsewhere, so that a report changes nothing
 when it comes again, and never a match of the server. Matches that the account has reported in
 another tournament are shown, and not rated again: see `playout.server.storage.rating_keeper`.
+
+An administrator may report matches as those of the server: they have no reporter, and are rated as
+imported ones are.
 """
 
 from __future__ import annotations
@@ -108,7 +111,7 @@ def read_matches(
     """Return the matches of a request, checked by the rules, as they are stored.
 
     `first` is the number of the first one, `tournament` the id in its lines, `to` that here.
-    Raises BadReport.
+    `account` is the id of the reporter, empty for matches as those of the server. Raises BadReport.
     """
     lines = _unpacked(text).splitlines()
     if not 0 < len(lines) <= MOST_MATCHES:
@@ -146,20 +149,20 @@ def _fault(stored: StoredMatch, tournament: str, now: float) -> str | None:
 
 
 def _here(stored: StoredMatch, match: str, tournament: str, account: str) -> StoredMatch:
-    """Return a match as it is stored: with other ids, without accounts, and not rated."""
+    """Return a match as it is stored: with other ids, without accounts."""
     assert stored.ended
     started = structs.replace(
         stored.started,
         match=match,
         tournament=tournament,
-        rated=False,
+        rated=stored.started.rated and not account,
         first_bot=None,
         second_bot=None,
         ladder_pair=None,
         first_version=None,
         second_version=None,
         dice_key=None,
-        reporter=account,
+        reporter=account or None,
     )
     moves = tuple(structs.replace(each, match=match, info=None) for each in stored.moves)
     ended = structs.replace(stored.ended, match=match, luck=None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +96,13 @@ class FailingPlayer(Lowest):
         raise RuntimeError("out of ideas")
 
 
+class QuittingPlayer(Lowest):
+    """Ends the program at its first move."""
+
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        sys.exit("no key")
+
+
 def test_a_pair_is_one_opening_with_colours_swapped() -> None:
     both = (f"{__name__}:Lowest", f"{__name__}:Lowest")
     pair = play_task(PairTask("connect_four", both, Limit(simulations=1), (3, 3, 2)))
@@ -114,6 +123,21 @@ def test_workers_do_everything_once() -> None:
 def test_the_failure_of_a_worker_is_reported() -> None:
     with pytest.raises(click.ClickException, match="math domain error"):
         list(run_on_cores(math.sqrt, [4.0, -1.0]))
+
+
+def test_a_worker_that_is_ended_is_reported_with_its_thing() -> None:
+    with pytest.raises(click.ClickException, match="7: the process ended before its work was done"):
+        list(run_on_cores(os._exit, [7]))
+
+
+def test_the_players_of_a_pair_that_failed_are_named() -> None:
+    code, output = compare(
+        f"{__name__}:QuittingPlayer", "random", "--game", "connect_four", "--pairs", "1"
+    )
+    assert code == 1
+    assert "QuittingPlayer against random: a worker process failed" in output
+    assert "it ends the program by sys.exit('no key')" in output
+    assert "Traceback" not in output
 
 
 def compare(*arguments: str) -> tuple[int, str]:

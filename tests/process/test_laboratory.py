@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,8 @@ from sqlalchemy.exc import OperationalError
 from playout.laboratory.journal import Journal
 from playout.server.storage import Database
 from support import scale
-from support.commands import finish, invoke, run, start
+from support.commands import finish, invoke, run, running_server, start
+from support.raw_client import RawClient
 from support.repositories import CENTRAL, LAB, LINES_TOML, RANDOM, BotRepository
 from support.waiting import wait_until
 
@@ -41,7 +44,7 @@ def lab(made: BotRepository, tmp_path: Path) -> Lab:
         homes = ("--laboratories", str(tmp_path / "laboratories"))
         conditions = made.top / folder / "lab.toml"
         file = ("--file", str(conditions)) if conditions.exists() and "--file" not in words else ()
-        more = {"new": (), "list": homes, "losses": homes}
+        more = {"new": (), "list": homes, "losses": homes, "push": homes}
         given = more.get(command, (*homes, *file, "--http", "none"))
         return how("playout-lab", command, *words, "--folder", str(made.top / folder), *given)
 
@@ -112,9 +115,20 @@ def test_folders_with_another_language_and_players_need_no_git(tmp_path: Path, l
     words = (str(tmp_path / "plain/old"), str(tmp_path / "plain/new"), "--plies", "2")
     code, output = lab("test", *words, "--pairs", "1")
     assert code == 125, output
+    code, output = lab("push", "--name", "Ada")
+    assert (code, "has no verdict yet" in output) == (2, True), output
     code, output = lab("test", "random", "uct(simulations=200)")
     assert code == 0, output
     assert "uct(simulations=200) " in output
+    with running_server() as server, RawClient(server.host, server.port) as ada:
+        environment = os.environ | {"PLAYOUT_TOKEN": ada.hello("Ada", guest=False)["token"]}
+        where = ("--server", f"{server.host}:{server.port}", "--name", "Ada")
+        code, output = lab("push", *where, how=partial(run, env=environment))
+        assert code == 0, output
+        assert "is reported" in output
+        code, output = lab("push", *where, "--rated", how=partial(run, env=environment))
+        assert code == 1, output
+        assert "only administrators" in output
 
 
 @slow

@@ -48,6 +48,7 @@ from playout.server.core.effects import (
     StartOrganizer,
     Stopped,
     Store,
+    TellDisconnection,
     WakeAt,
 )
 from playout.server.core.handlers.reports import CheckedReport
@@ -94,6 +95,8 @@ class HubHarness:
         self.trusted: dict[int, bool] = {}
         #: Bots that the hub has asked for, started or not, by the hub's number of each.
         self.bots: dict[str, StartBot] = {}
+        #: The disconnections of players that are to be told to other programs.
+        self.disconnections: list[TellDisconnection] = []
         #: The organizers that the hub has asked for.
         self.organizers: list[StartOrganizer] = []
         #: Bots that were ended, whose processes exit at once or when `exit_bots` is called.
@@ -202,6 +205,8 @@ class HubHarness:
                     self.unchecked_files.append(effect)
                 case CheckReport():
                     self.unchecked_reports.append(effect)
+                case TellDisconnection():
+                    self.disconnections.append(effect)
                 case Stopped():
                     self.stopped += 1
         if self.closing and not self.peers_stay:

@@ -52,6 +52,9 @@ class Reports:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players report matches")
         if not context.policy.stored:
             raise Refused(Code.NOT_ALLOWED, "this server stores no matches")
+        if request.rated and not session.is_administrators:
+            text = "only administrators report matches that count as those of the server"
+            raise Refused(Code.NOT_ALLOWED, text)
         context.require_open("reports")
         account = session.account.id
         if account in self._busy or len(self._checks) >= _MOST_CHECKS:
@@ -66,7 +69,8 @@ class Reports:
         number = next(self._numbers)
         self._busy.add(account)
         self._checks[number] = request, session
-        context.do(CheckReport(number, account, request, origin.now + context.epoch))
+        reporter = "" if request.rated else account
+        context.do(CheckReport(number, reporter, request, origin.now + context.epoch))
 
     def checked(self, found: CheckedReport, now: float) -> None:
         """Store a checked report and answer, or refuse it."""

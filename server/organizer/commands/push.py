@@ -15,6 +15,7 @@ from playout.commands.connect_options import (
     own_account_options,
     server_option,
 )
+from playout.commands.options import combined
 from playout.commands.progress import INTERVAL_S, doing, say
 from playout.commands.text import counted
 from playout.protocol.messages import Event, MatchesReported, ReportMatches
@@ -44,19 +45,50 @@ Exit codes: 0 reported, also if it was before; 1 something failed: the same comm
 """
 
 
+#: Add the options about the server that a tournament is reported to.
+report_options = combined(
+    server_option("The server to report to.", "127.0.0.1:4242"),
+    own_account_options,
+    click.option(
+        "--rated",
+        is_flag=True,
+        help="As an administrator: the matches count as those of the server.",
+    ),
+)
+
+
 @click.command(epilog=_EPILOG)
 @click.argument("tournament", metavar="[ID]", required=False)
-@server_option("The server to report to.", "127.0.0.1:4242")
-@own_account_options
+@report_options
 @database_option
 def push(
-    tournament: str | None, server: ServerAddress, account: AccountChoice, database: str
+    tournament: str | None,
+    server: ServerAddress,
+    account: AccountChoice,
+    database: str,
+    *,
+    rated: bool,
 ) -> None:
     """Report the finished tournament ID, or the latest, to a server, as your account.
 
     The server checks that all matches follow the rules, shows the tournament as reported by you,
     and rates its players on a list of its own. Analyses and commands are not sent. What was
     reported before is not sent again.
+    """
+    report(tournament, server, account, database, rated=rated)
+
+
+def report(
+    tournament: str | None,
+    server: ServerAddress,
+    account: AccountChoice,
+    database: str,
+    *,
+    rated: bool,
+) -> None:
+    """Report a tournament of the database at a URL, the latest without an id.
+
+    Raises ClickException.
     """
     saved = account.saved(server)
     token = saved.token() if saved else None
@@ -73,13 +105,13 @@ def push(
             raise click.ClickException(text)
         lines = list(lines_of(stored))
     hello = organizer_hello(account.name or "", token)
-    was_over, sent, answer = server.converse(_report(stored, lines), hello)
+    was_over, sent, answer = server.converse(_report(stored, lines, rated=rated), hello)
     text = "was reported before" if was_over else f"is reported, {counted(sent, 'match')} sent now"
     click.echo(f"Tournament {its_id} {text}: it is {answer.tournament} on {server}.")
 
 
 def _report(
-    stored: StoredTournament, lines: Sequence[bytes]
+    stored: StoredTournament, lines: Sequence[bytes], *, rated: bool
 ) -> Conversation[tuple[bool, int, MatchesReported]]:
     """Report matches; return whether all was known before, the number sent, and the last answer."""
     numbers, said_at = itertools.count(1), time.monotonic()
@@ -92,6 +124,7 @@ def _report(
             first=first,
             matches=matches,
             whole=whole,
+            rated=rated,
         )
 
     answer = _checked((yield request()))

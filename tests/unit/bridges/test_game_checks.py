@@ -52,6 +52,9 @@ class TwoChips(Game):
 #: The method that a game has wrong, and what is said of it.
 FAULTS = {
     "matches: the match goes on after max_plies": {"max_plies": 2},
+    "matches: max_plies is a whole number above 0, not 7.0": {"max_plies": 7.0},
+    "matches: num_actions is a whole number above 0, not None": {"num_actions": None},
+    "matches: the match is over before its first move": {"initial_state": lambda *_: (1, 2, 0)},
     "matches: nobody has won, and no action is legal": {"legal_actions": lambda *_: ()},
     "matches: legal_actions has 1, but next_state refuses it": {
         "legal_actions": lambda self, state: () if state[1] else (0, 1),
@@ -65,6 +68,13 @@ FAULTS = {
         "initial_state": lambda self: (1, 0, 7.0),
         "legal_actions": lambda self, state: (
             () if state[1] else tuple(range(int(min(2, state[2]))))
+        ),
+    },
+    "states: the numbers of a state are within ±2^53": {
+        "initial_state": lambda *_: (1, 0, 7, 2**70),
+        "next_state": lambda self, state, action: (
+            *TwoChips.next_state(self, state[:3], action),
+            state[3],
         ),
     },
     "actions: actions are 0 to num_actions - 1 = 0, and 1 is legal": {"num_actions": 1},
@@ -98,6 +108,9 @@ FAULTS = {
         "view": lambda self, state: BoardView(
             1, 7, (0, 1, 1), {action: (action,) for action in self.legal_actions(state)}
         ),
+    },
+    "view: a cell is 0, the player that owns its piece, or 3; not 9": {
+        "view": lambda self, state: BoardView(1, 7, (9,) * 7),
     },
     "view: clicks has the cells of each legal action": {
         "view": lambda self, state: BoardView(1, 7, (0,) * 7),

@@ -41,10 +41,12 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.accounts import digest
+from playout.server.core.effects import TellDisconnection
 from playout.server.core.hub import Hub
 from playout.server.core.lobby import OpenSeek
 from playout.server.model.offered_bots import parse_offered_bots
 from support.hub_harness import (
+    EPOCH,
     GAME,
     THOUGHT,
     WON,
@@ -58,6 +60,18 @@ from support.hub_harness import (
     sit_down,
 )
 from support.protocol_document import examples_of
+
+
+def test_a_player_that_is_disconnected_during_a_match_is_told_to_other_programs() -> None:
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    harness.client("Cem").hang_up()
+    harness.wait(5.0)
+    ann.hang_up()
+    assert harness.disconnections == [TellDisconnection(EPOCH + 5.0, "Ann", True, (match,))]
+    bob.say(Resign(match=match))
+    bob.hang_up()
+    assert len(harness.disconnections) == 1
 
 
 def test_a_newcomer_is_welcomed() -> None:

@@ -251,6 +251,13 @@ def test_after_a_restart_the_stored_analysis_of_a_match_counts() -> None:
     assert dropped(bob)
 
 
+def test_only_administrators_report_matches_that_count_as_those_of_the_server() -> None:
+    harness = HubHarness(stored=True)
+    report = ReportMatches(id=1, tournament="t", at=1.0, rated=True)
+    assert harness.client("Ann", guest=False).refused(report) is Code.NOT_ALLOWED
+    administrator(harness, "Zoe").ask(report, MatchesReported)
+
+
 @pytest.mark.parametrize("fault", ["", "it is forged"])
 def test_reports_are_charged_also_when_they_are_refused(fault: str) -> None:
     harness = HubHarness(stored=True, stored_mb_per_hour=1.0)

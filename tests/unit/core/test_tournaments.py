@@ -7,7 +7,7 @@ import heapq
 import random
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,6 +35,7 @@ from playout.protocol.messages import (
     Ok,
     Reason,
     ReportCluster,
+    Request,
     Resign,
     Started,
     TimeControl,
@@ -58,6 +59,7 @@ from playout.server.core.handlers.hosting import BACK_OFF, WORKS_S, CoreShares
 from playout.server.core.hub import Hub
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import (
+    Account,
     MatchEnded,
     MatchStarted,
     Record,
@@ -647,6 +649,76 @@ def test_a_race_that_is_killed_after_any_transaction_is_decided_with_the_same_pa
         harness.stored = records[:kill]
         again = restarted(harness, take_over_after_s=0.0)
         assert decided(again) == result, f"killed after record {kill} of {len(records)}"
+
+
+#: The actions of administrators on a tournament, one of whose entrants is in a match.
+ACTIONS: dict[str, Callable[[str, str], Request]] = {
+    "pause": lambda its_id, _: ChangeTournament(id=9, tournament=its_id, paused=True),
+    "continue": lambda its_id, _: ChangeTournament(id=9, tournament=its_id, paused=False),
+    "extend": lambda its_id, _: ChangeTournament(id=9, tournament=its_id, rounds=4),
+    "replace": lambda its_id, name: ChangeTournament(
+        id=9, tournament=its_id, replaced=name, entrant=Entrant("Dan", "")
+    ),
+    "add": lambda its_id, _: ChangeTournament(id=9, tournament=its_id, entrant=Entrant("Dan", "")),
+    "withdraw": lambda its_id, name: Withdraw(id=9, tournament=its_id, entrant=name),
+    "end": lambda its_id, _: EndTournament(id=9, tournament=its_id),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_that_is_killed_after_any_of_its_records_is_done_or_not_begun(
+    action: str,
+) -> None:
+    harness = HubHarness()
+    zoe, tournament = new_tournament(harness, spec_of(3, rounds=3))
+    bots = Bots(harness, *(member(harness, name) for name in NAMES))
+    bots.join()
+    bots.play(9)
+    if action == "continue":
+        changed(zoe, tournament, paused=True)
+    before, entrant = len(harness.stored), running(zoe)[0].players[0]
+    zoe.ask(ACTIONS[action](tournament.tournament, entrant), Ok)
+    records = harness.stored
+    assert len(records) > before
+
+    def state(number: int) -> tuple[object, ...]:
+        found = stored_tournament(records[:number])
+        return found.created.spec, found.created.paused, found.withdrawn, bool(found.ended)
+
+    begun, done = state(before), state(len(records))
+    assert begun != done
+    for kill in range(before, len(records) + 1):
+        assert state(kill) in (begun, done)
+        harness.stored = records[:kill]
+        again = restarted(harness, take_over_after_s=0.0)
+        players = {name for each in again.matches.values() for name in each.players}
+        if state(kill) == done and action == "replace":
+            assert entrant not in players
+        if state(kill) == done and action == "end":
+            assert not again.matches
+        bots = Bots(again, *(member(again, name) for name in NAMES))
+        bots.join()
+        bots.play()
+        assert bool(stored_tournament(again.stored).ended) == (state(kill)[1] is not True)
+        assert not again.matches
+
+
+def test_a_hosted_tournament_is_created_by_its_last_record() -> None:
+    """Killed before that, the server has accounts for its entrants and nothing else."""
+    harness = HubHarness(bots=2, offered=parse_offered_bots(["random"]))
+    zoe = administrator(harness, "Zoe")
+    harness.slow, before = True, len(harness.stored)
+    entrants = tuple(Entrant(name, "", player="random") for name in NAMES[:2])
+    spec = dataclasses.replace(spec_of(), entrants=entrants, concurrency=1)
+    assert not zoe.say(CreateTournament(id=1, spec=spec, hosted=True))
+    harness.finish_jobs()
+    records = [type(each) for each in harness.stored[before:]]
+    assert records == [Account, Account, TournamentCreated]
+    assert not zoe.heard(Tournament)
+    assert not harness.organizers
+    harness.commit()
+    assert zoe.heard(Tournament)
+    assert len(harness.organizers) == 1
 
 
 def test_withdrawals_are_remembered() -> None:

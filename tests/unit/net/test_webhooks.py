@@ -10,7 +10,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from playout.server.net.webhooks import EndEvent, Webhook
+from playout.server.core.effects import TellDisconnection
+from playout.server.net.webhooks import ConnectionEvents, EndEvent, Webhook
 from playout.server.storage.queries import Place
 from support.posts import receiving
 
@@ -29,6 +30,22 @@ class Ends:
 
     def close(self) -> None:
         """There is no connection."""
+
+
+def test_a_disconnection_during_matches_is_told_once(tmp_path: Path) -> None:
+    connections = ConnectionEvents()
+    with receiving(204) as program:
+        url = f"{program.origin}/told"
+        now = [2e9]
+        hook: Any = Webhook(Mock(), tmp_path / "webhooks", url, connections, lambda: now[0])
+        for at in (2e9 - 1, 2e9, 2e9):  # the first one was before the address was known
+            connections.add(TellDisconnection(at, "Ann", False, ("m1", "m2")))
+        for now[0] in (2e9 + 1, 2e9 + 2):
+            hook._deliver()
+        posts = [json.loads(post.body) for post in list(program.posts.queue)]
+    assert [each["type"] for each in posts] == ["connection.ended"] * 2
+    ended = {"name": "Ann", "guest": False, "matches": ["m1", "m2"], "ended_at": 2e9}
+    assert [each["data"] for each in posts] == [ended] * 2
 
 
 @pytest.mark.parametrize("back_s", [3600.0, 1e9])

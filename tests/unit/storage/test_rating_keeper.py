@@ -129,17 +129,20 @@ def test_complete_pairs_of_a_running_tournament_count(database: Database, reader
     assert reader.leaderboard(GAME).matches == 2
 
 
-def reported_cup(reporter: str, tournament: str, pairs: Iterable[int]) -> list[Record]:
+def reported_cup(reporter: str | None, tournament: str, pairs: Iterable[int]) -> list[Record]:
     """Return the records of a tournament of Ann and Bob that an account has reported.
 
-    Equal numbers of pairs are of equal matches.
+    Equal numbers of pairs are of equal matches. Without an account, they are as those of the
+    server.
     """
     cup = dumps(spec_of(name="cup", rounds=9))
     records: list[Record] = []
     for number in pairs:
         for leg, names in ((1, ("Ann", "Bob")), (2, ("Bob", "Ann"))):
             fields = {"fixture": f"{number}.1.1.{leg}.1", "tournament": tournament}
-            terms = {"accounts": (None, None), "rated": False, "reporter": f"id of {reporter}"}
+            account_id = reporter and f"id of {reporter}"
+            terms = {"accounts": (None, None), "rated": not reporter, "reporter": account_id}
+            terms["sessions"] = ("", "")
             match = f"{tournament}-{number}-{leg}"
             for each in match_records(10 * number + leg, *names, **fields, **terms):
                 records.append(structs.replace(each, match=match))  # type: ignore[type-var]
@@ -166,6 +169,22 @@ def test_matches_that_an_account_reports_again_in_another_tournament_count_once(
     keep_ratings(database, keeper)
     assert reader.reported_leaderboard(GAME, "Ann").matches == 6, "the new pair counts"
     assert reader.reported_leaderboard(GAME, "Bob").matches == 2, "on a list of its own"
+
+
+def test_a_tournament_that_is_reported_as_of_the_server_counts_its_complete_pairs(
+    database: Database, reader: Reader
+) -> None:
+    keeper = RatingKeeper(reader)
+    database.save(match_records(99, "Ann", "Bob"))
+    keep_ratings(database, keeper)
+    *matches, created, ended = reported_cup(None, "cup", (1, 2))
+    database.save(matches[:-1])
+    keep_ratings(database, keeper)
+    database.save([created, ended])
+    keep_ratings(database, keeper)
+    board = reader.leaderboard(GAME)
+    counts = {(each.name, each.version): each.matches for each in board.entries}
+    assert counts == {("Ann", ""): 1, ("Bob", ""): 1, ("Ann", "1"): 2, ("Bob", "1"): 2}
 
 
 def test_reported_matches_of_own_bots_and_in_the_names_of_others_count_on_no_other_list(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
 from playout.server.model.records import (
-    MatchEnded,
     MatchStarted,
-    MovePlayed,
-    Record,
     StoredMatch,
-    StoredTournament,
     TournamentCreated,
     TournamentEnded,
 )
@@ -22,24 +18,9 @@ from playout.server.tournament import reported
 from playout.server.tournament.ledger import StoredGame
 from playout.server.tournament.reported import BadReport, packed
 from support.reports import ID, START, changed, tournament
+from support.tournaments import stored_tournament
 
 NOW = START + 2000
-
-
-def stored_tournament(records: Sequence[Record]) -> StoredTournament:
-    created, *others, ended = records
-    assert isinstance(created, TournamentCreated)
-    assert isinstance(ended, TournamentEnded)
-    matches: list[StoredMatch] = []
-    for each in others:
-        if isinstance(each, MatchStarted):
-            matches.append(StoredMatch(started=each))
-        elif isinstance(each, MovePlayed):
-            moves = (*matches[-1].moves, each)
-            matches[-1] = msgspec.structs.replace(matches[-1], moves=moves)
-        elif isinstance(each, MatchEnded):
-            matches[-1] = msgspec.structs.replace(matches[-1], ended=each)
-    return StoredTournament(created=created, ended=ended, matches=tuple(matches))
 
 
 STORED = stored_tournament(tournament())
@@ -70,6 +51,12 @@ def test_a_report_names_no_account_and_is_not_rated() -> None:
     assert {each.started.reporter for each in found} == {"eve"}
     records = reported.read_whole(whole(), "here", START, GAMES, NOW)
     assert [type(each) for each in records] == [TournamentCreated, TournamentEnded]
+
+
+def test_matches_as_those_of_the_server_are_rated_and_have_no_reporter() -> None:
+    found = reported.read_matches(packed(b"".join(LINES)), 0, ID, "", "here", NOW)
+    terms = {(each.started.rated, each.started.reporter, each.started.accounts) for each in found}
+    assert terms == {(True, None, (None, None))}
 
 
 def other_move(match: Any) -> None:
