@@ -21,7 +21,6 @@ from playout.games.goban.position import (
     header_of,
     legal,
     play,
-    points_lead,
     read,
     write,
 )
@@ -190,7 +189,8 @@ class Go(GridGame):
         return dataclasses.replace(super().view(state), column_names=names, areas=areas)
 
     def lead(self, state: State) -> float:
-        return float(points_lead(self.board(state))) - self.komi
+        black, white = self.points(state)
+        return black - white
 
     def points(self, state: State) -> tuple[float, float]:
         """Return the points of both players, with komi, if the score is counted now."""

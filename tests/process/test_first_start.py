@@ -10,8 +10,10 @@ import pytest
 
 from support.commands import finish
 from support.first_start import first_start
+from support.forked import preloaded
 from support.processes import children_of, is_gone
 from support.raw_client import RawClient
+from support.variants import compiled_by_matches
 from support.waiting import wait_until
 
 
@@ -48,3 +50,12 @@ def test_the_lobby_shows_games_to_come_and_processes_end_with_the_server(
         code, _ = finish(server)
         assert code == 0
     wait_until(lambda: all(map(is_gone, compiling)), "the end of the process")
+
+
+def test_a_match_of_any_game_is_shown_without_compiling() -> None:
+    ours, its = preloaded().Pipe(duplex=False)
+    process = preloaded().Process(target=compiled_by_matches, args=(its,))
+    process.start()
+    its.close()
+    assert ours.recv() == {}
+    process.join()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from collections.abc import Iterable
+from multiprocessing.connection import Connection
 
 import pytest
+from numba.core import event
 
 from playout import games
 from playout.agents.variants import variant
+from playout.games import Position
 from support import scale
 
 VARIANTS = [
@@ -100,6 +105,9 @@ if scale.slow:
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
 
+#: Maximum number of plies of a match of `compiled_by_matches`.
+_SHOWN_PLIES = 400
+
 #: Games like other games: only `--slow` plays them in a browser and over TCP.
 ALIKE = {
     "amazons",
@@ -121,3 +129,24 @@ ALIKE = {
 def seen(names: Iterable[str]) -> list[str]:
     """Return a game of each kind of board, or all with `--slow`, for browsers and whole matches."""
     return [name for name in names if scale.slow or name.partition("(")[0] not in ALIKE]
+
+
+def compiled_by_matches(found: Connection) -> None:
+    """Send the functions that are compiled while a match of each game is played and shown."""
+    compiled = {}
+    for name in COMPILED + VARIANTS:
+        game = games.load(name)
+        position = Position(game)
+        with event.install_recorder("numba:compile") as recorder:
+            draw = random.Random(1)
+            while not position.winner and position.ply < _SHOWN_PLIES:
+                if position.ply % 20 == 0:
+                    game.view(position.state)
+                position = position.play(draw.choice(position.legal_actions))
+            game.view(position.state)
+            game.lead(position.state)
+            with contextlib.suppress(ValueError):  # no points are counted
+                game.lead_without(position.state, [])
+        if names := {each.data["dispatcher"].py_func.__name__ for _, each in recorder.buffer}:
+            compiled[name] = sorted(names)
+    found.send(compiled)
