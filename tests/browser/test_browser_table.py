@@ -416,6 +416,19 @@ def test_a_network_that_swallows_packets_loses_no_move(
         network.works = True
         page.clock.fast_forward(21_000)
         expect(page.locator("#announcer")).to_contain_text("plays 3; your turn.")
+        page.locator("#board [data-cell='38']").click()
+        rival.hear_until("update", ply=2)
+        network.works = False
+        rival.say("move", match=match, ply=3, action=2)
+        rival.say("resign", match=match)
+        rival.hear_until("ended")
+        page.clock.fast_forward(60_000)
+        expect(page.locator("#connection")).to_contain_text("The connection is lost.")
+        network.works = True
+        page.clock.fast_forward(21_000)
+        announced = page.locator("#announcer p")
+        expect(announced.last).to_contain_text("You won.")
+        expect(announced.nth(-2)).to_contain_text("plays 3.")
         rival.say("resign", match=match)
         expect(page.locator("#status")).to_have_text("You won")
 
