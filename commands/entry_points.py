@@ -15,6 +15,7 @@ from functools import partial
 from playout.commands import interrupts
 from playout.commands.prepared import SERVER, prepare
 from playout.commands.progress import doing
+from playout.commands.subprocesses import importing
 
 #: The variable with the number of threads of NumPy's linear algebra, which NumPy reads when it is
 #: imported. With a thread for each core, ratings of 200 players took 1.2 s instead of 0.1 s while
@@ -94,10 +95,10 @@ def run(
         prepare(SERVER)
     name = options.get("prog_name") or os.path.basename(sys.argv[0])
     loading = partial(doing, f"Loading {name}") if says_loading else contextlib.nullcontext
-    with loading():
+    with loading(), importing():
         cache = importlib.import_module("playout.games.core.compilation_cache")
     try:
-        with loading():
+        with loading(), importing():
             cache.announce_compilation(partial(doing, at_once=True))
             command = importlib.import_module(module)
         command.main(**options)

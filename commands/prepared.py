@@ -37,7 +37,10 @@ def prepare(call: str, number: int = 1) -> None:
     # The error of an import is for the log, which it has only after it has waited.
     code = (
         "import sys\nfrom playout.commands.prepared import wait\n"
-        f"try: from {module} import {function}\nfinally: wait()\nsys.exit({function}())"
+        "from playout.commands.subprocesses import importing\n"
+        "try:\n"
+        f" with importing(): from {module} import {function}\n"
+        f"finally: wait()\nsys.exit({function}())"
     )
     shared = {key: each for key, each in os.environ.items() if not key.startswith("PLAYOUT_")}
     for _ in range(number):

@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from playout.commands.restarts import BackOff, Restarts
-from playout.commands.subprocesses import python_path
+from playout.commands.subprocesses import own, python_path
 from playout.server.model.records import Record
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.storage.engine import FileIdentity, StorageError
@@ -127,7 +126,7 @@ class StorageClient:
         ours, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "playout.server.storage.storage_process"],
+                own("playout.server.storage.storage_process:main"),
                 stdin=its.fileno(),
                 process_group=0,  # the server alone handles the signals of a terminal
                 env=os.environ | {"PYTHONPATH": python_path()},

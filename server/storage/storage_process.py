@@ -344,7 +344,3 @@ def _opened(order: OpenDatabase) -> Database:
         else:
             database.migrate()  # only when it is locked: another server may be using it
             return database
-
-
-if __name__ == "__main__":
-    main()

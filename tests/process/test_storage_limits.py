@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 import urllib.request
 from contextlib import closing
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from playout.commands.subprocesses import own
 from playout.protocol.messages import Analysis
 from playout.server.model.records import (
     MatchEnded,
@@ -121,6 +121,6 @@ def test_storage_whose_server_is_killed_before_its_order_ends_without_a_word(sen
     server.sendall(sent)
     server.close()
     with its:
-        command = [sys.executable, "-m", "playout.server.storage.storage_process"]
+        command = own("playout.server.storage.storage_process:main")
         ended = subprocess.run(command, stdin=its, capture_output=True, check=False)
     assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
