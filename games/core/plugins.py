@@ -80,7 +80,7 @@ def file_hint(kind: str, base: str, name: str, folder: Path) -> spec.SpecError |
     if path == module and (given or not file.is_file()):
         return None
     classes = [given] if given else []
-    with contextlib.suppress(OSError, SyntaxError, ValueError):
+    with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         for each in ast.parse(file.read_bytes()).body:
             if isinstance(each, ast.ClassDef):
                 bases = map(ast.unparse, each.bases)

@@ -161,3 +161,10 @@ def test_a_name_that_no_file_can_have_is_unknown() -> None:
     with pytest.raises(games.SpecError, match="unknown player"):
         players.find(name)
     assert registered(name) == name  # the game is refused where it is loaded
+
+
+@pytest.mark.parametrize("text", ["{" * 5000, "-" * 9999 + "1", "class", "\0"])
+def test_a_file_that_python_cannot_parse_is_named_as_well(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    hint = plugins.file_hint("game", "Game", "mine.py", tmp_path)
+    assert str(hint).endswith("named by its module and class: 'mine:MyGame'")
