@@ -46,6 +46,19 @@ def as_exception() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def delayed() -> Iterator[None]:
+    """Handle Ctrl-C only after the block, so that what it does and what is said of it agree."""
+    found: list[tuple[int, FrameType | None]] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: found.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if found and callable(handler):
+            handler(*found[0])
+
+
+@contextlib.contextmanager
 def with_text(text: str) -> Iterator[None]:
     """Within the block Ctrl-C prints a text, after files and processes were closed, and exits."""
     try:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 import click
 
 from playout import games
-from playout.commands import progress
+from playout.commands import interrupts, progress
 from playout.commands.child import Program, stop
 from playout.commands.options import FiniteRange, registered
 from playout.commands.subprocesses import LOWEST_NICENESS, own_environment
@@ -95,7 +95,8 @@ def puzzles(
         try:
             for order in orders:
                 if puzzle := finder.find(order):
-                    finder.new[puzzle.game] += stored.add_puzzles([puzzle])
+                    with interrupts.delayed():
+                        finder.new[puzzle.game] += stored.add_puzzles([puzzle])
                 if count and finder.new.total() >= count:
                     break
         except _TimeIsUp:

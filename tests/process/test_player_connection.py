@@ -158,7 +158,11 @@ def test_an_entrant_is_told_everything_by_its_environment(host: Host, tmp_path: 
     assert (hello["name"], hello["token"]) == ("Ada", "0123456789abcdef")
     connection.say("welcome", re="hello", **WELCOME)
     assert connection.hear_of("join")["tournament"] == "t"
-    connection.play()
+    connection.say("started", **STARTED)
+    assert connection.hear_of("join")["matches"] == 0, "it may compile in its first match"
+    connection.say("update", re=connection.hear_of("move")["id"], **UPDATE)
+    connection.say("ended", **ENDED)
+    assert "matches" not in connection.hear_of("join")
     connection.say("started", **(STARTED | {"match": "n"}))
     assert connection.hear_of("move")["match"] == "n"
     player.send_signal(signal.SIGTERM)

@@ -520,13 +520,12 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    const mayMissMoves = this.#isReloading || !this.#isConnected; // those are announced before the end
-    if (!mayMissMoves) this.#announceEnd();
+    if (this.#isConnected && !this.#isReloading) this.#announceEnd(); // otherwise missed moves are announced before
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
     // The server sends no analyses to the players of a match, and measures luck after the end.
-    if (seat || mayMissMoves || this.#record.awaitsLuck) this.#catchUp();
+    if (seat || this.#record.awaitsLuck) this.#catchUp();
   }
 
   /** Reload the whole match: moves were missed, or its analyses or its luck have become available. */

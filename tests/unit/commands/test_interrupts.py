@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from playout.commands import interrupts
@@ -24,3 +26,17 @@ def test_the_exit_of_other_code_is_an_error_and_that_of_ctrl_c_is_none() -> None
         interrupts.with_text("The rest is stored."),
     ):
         raise KeyboardInterrupt
+
+
+def test_ctrl_c_is_delayed_until_what_was_stored_is_counted() -> None:
+    counted = list[int]()
+
+    def store() -> None:
+        with interrupts.as_exception(), interrupts.delayed():
+            signal.raise_signal(signal.SIGINT)
+            counted.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        store()
+    assert counted == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
