@@ -177,8 +177,8 @@ class CheckPassword(Struct, frozen=True, gc=False):
 class CheckReport(Struct, frozen=True, gc=False):
     """Check reported matches by the rules, which takes time; then call `report_checked`.
 
-    `account` is the id of the reporter, empty if the matches count as those of the server; `now` is
-    the time in seconds since 1970.
+    `account` is the id of the reporter, empty for matches that are rated with those of the server;
+    `now` is the time in seconds since 1970.
     """
 
     check: int

@@ -6,7 +6,7 @@ account. Ids follow from the reporter and from the ids elsewhere, so that a repo
 when it comes again, and never a match of the server. Matches that the account has reported in
 another tournament are shown, and not rated again: see `playout.server.storage.rating_keeper`.
 
-An administrator may report matches as those of the server: they have no reporter, and are rated as
+An administrator may report matches without a reporter, which are rated with those of the server, as
 imported ones are.
 """
 
@@ -111,7 +111,8 @@ def read_matches(
     """Return the matches of a request, checked by the rules, as they are stored.
 
     `first` is the number of the first one, `tournament` the id in its lines, `to` that here.
-    `account` is the id of the reporter, empty for matches as those of the server. Raises BadReport.
+    `account` is the id of the reporter, empty for matches that are rated with those of the server.
+    Raises BadReport.
     """
     lines = _unpacked(text).splitlines()
     if not 0 < len(lines) <= MOST_MATCHES:
